@@ -11,12 +11,6 @@
 
 /* ---- events: on the loop thread ---- */
 
-/* `to` has room for `bytes`, and its last byte is 0. */
-static void keep_text(char *to, const char *text, size_t bytes)
-{
-    strncpy(to, text, bytes - 1);
-}
-
 /* Is the connection ready, and if not, why not?  An attempt may fail, or begin, while the
  * connection that it would replace works; later kinds say nothing of that. */
 static void keep_state(shoalpy_core_t *core, int kind, int status, const char *detail)
@@ -28,41 +22,30 @@ static void keep_state(shoalpy_core_t *core, int kind, int status, const char *d
     else if (status == 0 || kind > SHOAL_EVENT_ATTEMPT_FAILED)
         return;
     core->last_status = status;
-    keep_text(core->last_failure, status == 0 ? "" : detail, sizeof core->last_failure);
+    /* Its last byte stays 0. */
+    strncpy(core->last_failure, status == 0 ? "" : detail,
+            sizeof core->last_failure - 1);
 }
 
 static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
 {
     shoalpy_core_t *core = data;
-    shoalpy_event_t *kept;
 
     (void)client;
     pthread_mutex_lock(&core->lock);
-    kept = &core->events[core->events_seen++ % SHOALPY_EVENTS];
-    kept->kind = (int)shoal_event_kind(event);
-    kept->status = shoal_event_status(event);
-    kept->delay_us = shoal_event_delay_us(event);
-    kept->epoch = shoal_event_epoch(event);
-    kept->connection = shoal_event_connection(event);
-    keep_state(core, kept->kind, kept->status, shoal_event_detail(event));
-    keep_text(kept->detail, shoal_event_detail(event), sizeof kept->detail);
-    keep_text(kept->server, shoal_event_server(event), sizeof kept->server);
+    shoalpy_events_keep(&core->events, event);
+    keep_state(core, (int)shoal_event_kind(event), shoal_event_status(event),
+               shoal_event_detail(event));
     pthread_mutex_unlock(&core->lock);
 }
 
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
                            size_t count_max, uint64_t *ret_lost)
 {
-    size_t count = 0;
+    size_t count;
 
-    *ret_lost = 0;
     pthread_mutex_lock(&core->lock);
-    if (core->events_seen - core->events_told > SHOALPY_EVENTS) {
-        *ret_lost = core->events_seen - core->events_told - SHOALPY_EVENTS;
-        core->events_told += *ret_lost;
-    }
-    while (count < count_max && core->events_told < core->events_seen)
-        events[count++] = core->events[core->events_told++ % SHOALPY_EVENTS];
+    count = shoalpy_events_take(&core->events, events, count_max, ret_lost);
     pthread_mutex_unlock(&core->lock);
     return count;
 }

@@ -7,29 +7,19 @@
  * them, waits until nothing is outstanding, and says when a close is complete.
  */
 
+#include "events.h"
+
 #include <pthread.h>
 #include <shoal/shoal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/un.h>
 
-#define SHOALPY_EVENTS 128
-#define SHOALPY_DETAIL_BYTES 160
-#define SHOALPY_SERVER_BYTES 272 /* a host name, a colon and a port */
-
 /* Bytes of the longest path of a Unix socket. */
 #define SHOALPY_UNIX_PATH_BYTES_MAX (sizeof(((struct sockaddr_un *)0)->sun_path) - 1)
 
 /* Room for the words of a failure. */
 #define SHOALPY_FAILURE_BYTES 256
-
-/* What happened to the connection; shoal_event_t, kept. */
-typedef struct shoalpy_event {
-    int kind, status;
-    uint64_t delay_us, epoch, connection;
-    char detail[SHOALPY_DETAIL_BYTES];
-    char server[SHOALPY_SERVER_BYTES];
-} shoalpy_event_t;
 
 typedef struct shoalpy_port shoalpy_port_t;
 
@@ -45,8 +35,7 @@ typedef struct shoalpy_core {
     bool is_ready;   /* by the last event */
     int last_status; /* of the last loss or failed attempt; 0: none, or ready since */
     char last_failure[SHOALPY_FAILURE_BYTES]; /* the same in words; "": none */
-    uint64_t events_seen, events_told;        /* the last SHOALPY_EVENTS are kept */
-    shoalpy_event_t events[SHOALPY_EVENTS];
+    shoalpy_events_t events;
 } shoalpy_core_t;
 
 /* 0 or an error of shoal_client_open(). */
@@ -96,8 +85,7 @@ int shoalpy_core_set_credentials(shoalpy_core_t *core, const char *user,
 /* Read the files of TLS again, now. */
 int shoalpy_core_reload_tls(shoalpy_core_t *core, shoal_error_t *ret_error);
 
-/* Take up to count_max events, oldest first.  Those that were lost for lack of room are
- * counted in ret_lost. */
+/* As shoalpy_events_take(). */
 size_t shoalpy_core_events(shoalpy_core_t *core, shoalpy_event_t *events,
                            size_t count_max, uint64_t *ret_lost);
 

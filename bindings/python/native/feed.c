@@ -17,6 +17,7 @@ struct shoalpy_hub {
     pthread_mutex_t lock; /* of what follows */
     shoalpy_feed_t *feeds;
     uint64_t numbered; /* feeds so far */
+    shoalpy_events_t events;
 };
 
 struct shoalpy_feed {
@@ -31,7 +32,28 @@ struct shoalpy_feed {
 
 /* ---- hubs ---- */
 
-int shoalpy_hub_open(const shoal_options_t *options, bool is_borrowed,
+static void on_event(shoal_client_t *client, const shoal_event_t *event, void *data)
+{
+    shoalpy_hub_t *hub = data;
+
+    (void)client;
+    pthread_mutex_lock(&hub->lock);
+    shoalpy_events_keep(&hub->events, event);
+    pthread_mutex_unlock(&hub->lock);
+}
+
+size_t shoalpy_hub_events(shoalpy_hub_t *hub, shoalpy_event_t *events, size_t count_max,
+                          uint64_t *ret_lost)
+{
+    size_t count;
+
+    pthread_mutex_lock(&hub->lock);
+    count = shoalpy_events_take(&hub->events, events, count_max, ret_lost);
+    pthread_mutex_unlock(&hub->lock);
+    return count;
+}
+
+int shoalpy_hub_open(shoal_options_t *options, bool is_borrowed,
                      shoalpy_hub_t **ret_hub, shoal_error_t *ret_error)
 {
     shoalpy_hub_t *hub = calloc(1, sizeof *hub);
@@ -45,8 +67,10 @@ int shoalpy_hub_open(const shoal_options_t *options, bool is_borrowed,
     }
     hub->is_borrowed = is_borrowed;
     atomic_init(&hub->users, 1);
-    rc = is_borrowed ? shoal_pubsub_open_borrowed(options, &hub->pubsub, ret_error)
-                     : shoal_pubsub_open(options, &hub->pubsub, ret_error);
+    rc = shoal_options_set_on_event(options, on_event, hub);
+    if (rc == 0)
+        rc = is_borrowed ? shoal_pubsub_open_borrowed(options, &hub->pubsub, ret_error)
+                         : shoal_pubsub_open(options, &hub->pubsub, ret_error);
     if (rc < 0) {
         pthread_mutex_destroy(&hub->lock);
         free(hub);

@@ -25,7 +25,7 @@ typedef struct shoalpy_feed shoalpy_feed_t;
 /* ---- hubs ---- */
 
 /* 0 or an error of shoal_pubsub_open(). */
-int shoalpy_hub_open(const shoal_options_t *options, bool is_borrowed,
+int shoalpy_hub_open(shoal_options_t *options, bool is_borrowed,
                      shoalpy_hub_t **ret_hub, shoal_error_t *ret_error);
 /* Closes it, if that was not done. */
 void shoalpy_hub_free(shoalpy_hub_t *hub);
@@ -39,6 +39,10 @@ void shoalpy_hub_forget(shoalpy_hub_t *hub);
 bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
 /* As shoal_pubsub_stats(). */
 int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats);
+
+/* As shoalpy_events_take(). */
+size_t shoalpy_hub_events(shoalpy_hub_t *hub, shoalpy_event_t *events, size_t count_max,
+                          uint64_t *ret_lost);
 
 /* As shoal_pubsub_set_credentials(). */
 int shoalpy_hub_set_credentials(shoalpy_hub_t *hub, const char *user,

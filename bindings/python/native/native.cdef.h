@@ -481,12 +481,14 @@ typedef struct shoal_pubsub_stats {
 #define SHOALPY_FEED_ITEMS_MAX 1024
 typedef struct shoalpy_hub shoalpy_hub_t;
 typedef struct shoalpy_feed shoalpy_feed_t;
-int shoalpy_hub_open(const shoal_options_t *options, bool is_borrowed,
+int shoalpy_hub_open(shoal_options_t *options, bool is_borrowed,
                      shoalpy_hub_t **ret_hub, shoal_error_t *ret_error);
 void shoalpy_hub_free(shoalpy_hub_t *hub);
 bool shoalpy_hub_close(shoalpy_hub_t *hub, uint64_t wait_us);
 void shoalpy_hub_forget(shoalpy_hub_t *hub);
 bool shoalpy_hub_is_connected(shoalpy_hub_t *hub);
+size_t shoalpy_hub_events(shoalpy_hub_t *hub, shoalpy_event_t *events, size_t count_max,
+                          uint64_t *ret_lost);
 int shoalpy_hub_stats(shoalpy_hub_t *hub, shoal_pubsub_stats_t *ret_stats);
 int shoalpy_hub_set_credentials(shoalpy_hub_t *hub, const char *user,
                                 const char *password);

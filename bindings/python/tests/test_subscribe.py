@@ -79,6 +79,27 @@ def test_counters(connect: Connect, server: Server) -> None:
         face.subscription_stats()
 
 
+def test_events(connect: Connect, server: Server) -> None:
+    face = connect()
+    assert face.subscription_events() == []
+    with face.subscribe("told", keyspace=["__keyspace@0__:key"]) as subscription:
+        told: list[shoal.Event] = []
+        while len(told) < 3:
+            face.pass_time(0.001)
+            told += face.subscription_events()
+        assert [event.kind for event in told] == ["connected", "ready", "keyspace_off"]
+        assert 'notify-keyspace-events is ""' in told[2].detail
+        assert face.subscription_events() == []
+        kill_subscribers(server)
+        read_until(subscription, lambda item: isinstance(item, Gap))
+        kinds = [event.kind for event in face.subscription_events()]
+        assert kinds[0] == "lost" and kinds[-1] == "ready"
+        assert not {"keyspace_off", "dropped"} & {*kinds}
+    assert not [event for event in face.events() if event.kind == "lost"]
+    face.close()
+    assert face.subscription_events() == []
+
+
 def test_channels_and_patterns(face: Face, server: Server) -> None:
     with face.subscribe("news", b"\xff\0", patterns=["user.*"]) as subscription:
         published(server, "news", "a", "")

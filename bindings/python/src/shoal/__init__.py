@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 from . import _interpreter as _interpreter  # first: it may refuse
 from . import exceptions
 from . import scripts as scripts
-from ._core import ConnectionInfo, Event
+from ._core import ConnectionInfo
+from ._events import Event
 from ._items import Dropped, Gap, Message, Rejected, Subscribed, Suspended
 from ._native import ffi, lib
 from ._options import ClientOptions

@@ -12,6 +12,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._credentials import Desk, native_text
+from ._events import Event, take_events, text_of
 from ._native import ffi, lib
 from ._options import Options
 from ._outcomes import error_of, failure, new_reason, reason_of
@@ -20,15 +21,6 @@ from .exceptions import Fate
 if TYPE_CHECKING:
     import asyncio
 
-#: In the order of C's.
-_EVENT_KINDS = (
-    *("connected", "ready", "lost", "retrying", "attempt_failed"),
-    *("tls_files", "tls_unverified"),
-    *("server_changed", "sentinels_lost", "credentials", "maintenance"),
-    *("map_changed", "node_up", "node_down", "failover", "redirect_refused"),
-    *("zone_unknown", "keyspace_off"),
-)
-_EVENTS_MAX = 128
 _FAILURES = {
     lib.SHOAL_EAUTH: "credentials rejected",
     lib.SHOAL_ETLS: "TLS failed",
@@ -36,28 +28,6 @@ _FAILURES = {
 _WAIT_US = 100_000
 #: How long the end of the interpreter waits for connections to close.
 _EXIT_SECONDS = 1.0
-
-
-class Event(NamedTuple):
-    """What happened to a connection."""
-
-    #: connected, ready, lost (it was ready), attempt_failed (it was not yet), retrying,
-    #: tls_files (they cannot be used: those read before go on), tls_unverified (the
-    #: server's certificate was not checked), server_changed (another primary),
-    #: sentinels_lost (none answers; the server stays in use); credentials (a provider
-    #: answered or failed, or AUTH was answered in place); maintenance (the server said
-    #: what it is about to do, or that this is over); map_changed (slots of the cluster
-    #: have other owners), node_up and node_down (of the cluster), failover (a replica
-    #: owns slots of its primary), redirect_refused (a server led where the client does
-    #: not go), zone_unknown (a server does not say in which zone it is); or dropped
-    #: (events were)
-    kind: str
-    detail: str  #: address and cause, without credentials
-    delay: float  #: of retrying: seconds until the next attempt
-    epoch: int  #: how often this connection was dialed, this time included
-    status: int  #: of what failed: the C library's code
-    connection: int  #: number of the connection in its client, from 1; it stays
-    server: str  #: "host:port", "[::1]:port", or the path of a Unix socket
 
 
 class ConnectionInfo(NamedTuple):
@@ -82,10 +52,6 @@ def freed_last(pointer: Any, free: Any) -> Any:
     would be finalized like the others.
     """
     return ffi.gc(pointer, free)
-
-
-def _text(bytes_: Any) -> str:
-    return str(ffi.string(bytes_).decode("utf-8", "replace"))
 
 
 class Core:
@@ -232,11 +198,11 @@ class Core:
             raise error_of(status)
         return ConnectionInfo(
             number,
-            _text(lib.shoal_connection_state_name(info.state)),
+            text_of(lib.shoal_connection_state_name(info.state)),
             info.protocol,
             info.server_id,
             info.epoch,
-            _text(info.server),
+            text_of(info.server),
         )
 
     def reconnect(self) -> None:
@@ -264,7 +230,7 @@ class Core:
         """The exception of a wait for the connection that ended with `status`."""
         text = ffi.new("char[]", lib.SHOALPY_FAILURE_BYTES)
         lib.shoalpy_core_failure(self.handle, text)
-        reason = _text(text)
+        reason = text_of(text)
         if status == lib.SHOAL_ETIMEOUT:
             reason = f"not ready in time: {reason or 'the first attempt is under way'}"
             return failure(status, Fate.NOT_EXECUTED, reason.encode(), 0, 1)
@@ -272,26 +238,7 @@ class Core:
 
     def events(self) -> list[Event]:
         """What happened since the last call."""
-        taken = ffi.new("shoalpy_event_t[]", _EVENTS_MAX)
-        lost = ffi.new("uint64_t *")
-        count = lib.shoalpy_core_events(self.handle, taken, _EVENTS_MAX, lost)
-        events: list[Event] = []
-        if lost[0]:
-            events.append(Event("dropped", f"{lost[0]} events", 0.0, 0, 0, 0, ""))
-        for i in range(count):
-            event = taken[i]
-            events.append(
-                Event(
-                    _EVENT_KINDS[event.kind],
-                    _text(event.detail),
-                    event.delay_us / 1e6,
-                    event.epoch,
-                    event.status,
-                    event.connection,
-                    _text(event.server),
-                )
-            )
-        return events
+        return take_events(lib.shoalpy_core_events, self.handle)
 
 
 #: Of connections that did not end.

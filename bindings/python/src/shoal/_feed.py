@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._core import Core, freed_last
 from ._credentials import Desk, native_text
+from ._events import Event, take_events
 from ._items import Item, Reading
 from ._lease import closed
 from ._native import ffi, lib
@@ -113,6 +114,10 @@ class Hub:
         """If it is to be probed, this client publishes the probes."""
         if lib.shoalpy_hub_is_probed(self.native):
             lib.shoalpy_hub_set_prober(self.native, find().handle)
+
+    def events(self) -> list[Event]:
+        """What happened since the last call."""
+        return take_events(lib.shoalpy_hub_events, self.native)
 
     def set_credentials(self, user: str | None, password: str) -> None:
         """Authenticate with these from now on. A closed one does nothing."""

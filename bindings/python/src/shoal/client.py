@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from . import _calls, _topology, stats
 from ._closing import Closing
 from ._commands import Commands
-from ._core import ConnectionInfo, Core, Event
+from ._core import ConnectionInfo, Core
+from ._events import Event
 from ._flags import CONTIGUOUS, flags_of
 from ._fork import forget_in_child
 from ._greenlets import warn_of_greenlets

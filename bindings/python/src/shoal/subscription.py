@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._closing import Closing
+from ._events import Event
 from ._feed import Hub, Name, Names, SubscriptionBase
 from ._items import Item
 from ._monitor import until_of
@@ -283,6 +284,13 @@ class Subscribing:
             if self._is_closed:
                 raise error_of(lib.SHOAL_ECLOSED)
             return take_subscriptions(self._hub)
+
+    def subscription_events(self) -> list[Event]:
+        """What happened to the connection of the client's subscriptions since the last
+        call, oldest first; the last 128 are kept. Any thread; each event is told
+        once."""
+        hub = self._hub
+        return hub.events() if hub is not None and not hub.is_closed else []
 
     def _open_hub(self) -> Hub:
         client: Any = self

@@ -151,6 +151,11 @@ class Face:
         stats: shoal.SubscriptionStats = self._do("subscription_stats")
         return stats
 
+    def subscription_events(self) -> list[shoal.Event]:
+        """As the client's."""
+        events: list[shoal.Event] = self._do("subscription_events")
+        return events
+
     def events(self) -> list[shoal.Event]:
         """As the client's."""
         events: list[shoal.Event] = self._do("events")

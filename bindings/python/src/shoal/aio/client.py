@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .. import _topology, stats
 from .._commands import AsyncCommands
-from .._core import ConnectionInfo, Event
+from .._core import ConnectionInfo
+from .._events import Event
 from .._flags import flags_of
 from .._into import Into
 from .._lease import Handle

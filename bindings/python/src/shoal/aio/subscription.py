@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from .._closing import AsyncClosing
+from .._events import Event
 from .._feed import CLOSE_US, Feed, Hub, Name, Names, SubscriptionBase
 from .._items import Item
 from .._monitor import until_of
@@ -432,6 +433,12 @@ class Subscribing:
             if self._is_closed:
                 raise error_of(lib.SHOAL_ECLOSED)
             return take_subscriptions(self._hubs.get(loop))
+
+    def subscription_events(self) -> list[Event]:
+        """What happened to the connection of the running loop's subscriptions since the
+        last call, oldest first; the last 128 are kept. Each event is told once."""
+        hub = self._hubs.get(running_loop())
+        return hub.events() if hub is not None and not hub.is_closed else []
 
     def _open_hub(self) -> LoopHub:
         """That of the running loop."""
