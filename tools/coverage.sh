@@ -2,6 +2,7 @@
 # coverage.sh [build folder]: the tests with AddressSanitizer, but those of packaging and the
 # bench; and the lines and branches of src/ that they reach, per file.
 #
+# The tests are linked with the library's own objects: those alone count what is reached.
 # Not counted as branches: what assert() adds, and the line of a switch, whose cases are
 # lines themselves.  A line that no test can reach says GCOVR_EXCL_LINE and why.
 # --report: only the figures, of what has run in the build folder already.
@@ -47,13 +48,14 @@ run_tests() {
     cmake -C cmake/developer.cmake -S . -B "$build/tree" "${generator[@]}" \
         -DCMAKE_C_COMPILER=gcc -DSHOAL_WERROR=OFF -DSHOAL_SANITIZE=address \
         -DSHOAL_BUILD_BENCH=OFF \
-        -DCMAKE_C_FLAGS="-O0 --coverage -fprofile-update=atomic" \
-        -DCMAKE_EXE_LINKER_FLAGS="-Wl,--wrap=_exit $build/wrap_exit.o" >/dev/null ||
+        -DCMAKE_C_FLAGS=-O0 -DSHOAL_LIBRARY_FLAGS="--coverage -fprofile-update=atomic" \
+        -DCMAKE_EXE_LINKER_FLAGS="--coverage -Wl,--wrap=_exit $build/wrap_exit.o" \
+        >/dev/null ||
         return 1
     cmake --build "$build/tree" -j "$jobs" >"$build/log" 2>&1 ||
         { tail -n 40 "$build/log"; return 1; }
-    # Most of them wait, hence three times the jobs.
-    ctest --test-dir "$build/tree" -j $((3 * jobs)) --output-on-failure --no-tests=error \
+    # Most of them wait, hence four times the jobs.
+    ctest --test-dir "$build/tree" -j $((4 * jobs)) --output-on-failure --no-tests=error \
         -L '^(unit|sim|fuzz|fault|matrix|integration|example)$'
 }
 
@@ -65,7 +67,7 @@ fi
 # say -1: gcovr would end there, or wait for ever for the thread that did.
 gcovr -r . --gcov-ignore-parse-errors --object-directory "$build/tree" -f src/ -j "$jobs" \
     --exclude-branches-by-pattern '^\s*(assert|switch) ?\(.*' \
-    --json-summary "$build/summary.json" "$build/tree" 2>"$build/gcovr.log" ||
+    --json-summary "$build/summary.json" "$build/tree/src" 2>"$build/gcovr.log" ||
     { cat "$build/gcovr.log"; exit 1; }
 exec python3 tools/check_coverage.py "$build/summary.json" "$lines_min" "$branches_min" \
     "${whole[@]}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # distributor.sh <include folder of hiredis>: shoal as a distributor builds it, from
 # nothing but libraries of the system, outside of the tree, with no network and no
-# pkg-config; each kind of library alone.  A system without hiredis >= 1.1 is given one, in
+# pkg-config; each kind of library alone, and not optimised: other tests look at that.  A system without hiredis >= 1.1 is given one, in
 # a prefix.  Expects SHOAL_TEST_URL (tests/support/with_redis.sh).
 set -euo pipefail
 
@@ -37,7 +37,8 @@ configure() { # configure <folder> <option ...>, without pkg-config
         generator+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
     fi
     "${offline[@]}" cmake -S "$root" -B "$scratch/$1" "${generator[@]}" \
-        -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON -DSHOAL_LTO=OFF "${@:2}"
+        -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON -DSHOAL_LTO=OFF \
+        -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS_DEBUG=-O0 "${@:2}"
 }
 
 # make_hiredis <prefix>: a shared hiredis, as a newer distribution has it.

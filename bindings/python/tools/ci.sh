@@ -3,8 +3,8 @@
 # in the folder.
 #
 # A wheel is built from the source archive, repaired, installed where no compiler is in
-# reach, and tested there.  `wheels`: instead, build one from the tree, as users do, and
-# compare what is in both.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and
+# reach, and tested there.  `wheels`: instead, build one from the tree, as users do but not
+# optimised, and compare what is in both.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and
 # SHOAL_CERTIFICATES the programs for the tests of faults and of TLS.
 set -euo pipefail
 
@@ -30,7 +30,15 @@ export CI=1 # what a test needs and does not find is an error
 # Others' settings must not decide what is tested.
 unset PYTHONPATH PYTHONHOME
 
+trap wait EXIT # for what runs in the background
 step() { printf '== %3d s  %s\n' "$SECONDS" "$*"; }
+
+finish() { # what runs in the background must end well
+    local status=0
+    wait "$1" || status=$?
+    cat "$2"
+    return "$status"
+}
 
 only() { # the one file that a pattern names
     [ $# -eq 1 ] && [ -f "$1" ] || { echo "ci: not one file: $*" >&2; return 1; }
@@ -67,7 +75,9 @@ build_archive() { # and the wheel from it; a warning in our C is an error here
 compare_wheels() {
     [ -d "$folder/archive" ] || build_archive
     rm -rf "$folder/wheel"
-    "$tools/bin/pip" wheel --quiet --no-deps -w "$folder/wheel" .
+    "$tools/bin/pip" wheel --quiet --no-deps -w "$folder/wheel" \
+        --config-settings=cmake.build-type=Debug \
+        --config-settings=cmake.define.SHOAL_PYTHON_LTO=OFF .
     same_files "$(only "$folder"/wheel/*.whl)" "$(only "$folder"/archive/*.whl)"
     echo "wheels ok"
 }
@@ -132,17 +142,19 @@ if [ "${2:-}" = wheels ]; then
     compare_wheels
     exit
 fi
-step "ruff, mypy"
-lint
-step "wheel"
+step "ruff, mypy; wheel"
+lint >"$folder/lint.log" 2>&1 &
+linter=$!
 build_archive
 check_wheel
+finish "$linter" "$folder/lint.log"
 step "install and smoke"
 make_clean
 step "tests"
 run_tests
-step "redis-py's tests"
+step "redis-py's tests; examples" # which wait more than they compute
+run_examples >"$folder/examples.log" 2>&1 &
+examples_run=$!
 run_conformance
-step "examples"
-run_examples
+finish "$examples_run" "$folder/examples.log"
 step "done"
