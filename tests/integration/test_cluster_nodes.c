@@ -78,10 +78,25 @@ static void a_node_comes_and_goes_under_load(void **state)
     cluster_load_end(load);
 }
 
+/* As after a handshake that took longer than the node timeout: the node knows no other one, and
+ * none knows it. */
+static void nodes_whose_handshake_was_given_up_meet_again(void **state)
+{
+    cluster_rig_t *rig = cluster_rig_start();
+    (void)state;
+
+    if (!rig)
+        skip();
+    cluster_rig_add(rig);
+    cluster_rig_await_known(rig);
+    cluster_rig_stop(rig);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_node_comes_and_goes_under_load),
+        cmocka_unit_test(nodes_whose_handshake_was_given_up_meet_again),
     };
 
     if (argc > 1)

@@ -11,6 +11,7 @@
 #define NODE_TIMEOUT_MS "1500"
 #define LOOKS_MAX 6000
 #define LOOK_NS 5000000
+#define LOOKS_BETWEEN_MEETINGS 400 /* 2 s: longer than a handshake lasts */
 
 void cluster_node_options(const char *options[CLUSTER_NODE_OPTIONS],
                           const char *bus_text)
@@ -97,41 +98,93 @@ static bool give_slots(int port, size_t node, size_t primaries)
     return node >= primaries || takes(port, command);
 }
 
+static bool meet(int port, const cluster_place_t *other)
+{
+    char command[96];
+
+    snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d", other->port,
+             other->bus);
+    return takes(port, command);
+}
+
 /* Everybody: what one hears of the others by gossip takes longer. */
 static bool introduce(int port, const cluster_place_t *others, size_t count)
 {
-    char command[96];
     bool is_done = true;
 
-    for (size_t i = 0; i < count; i++) {
-        snprintf(command, sizeof command, "CLUSTER MEET 127.0.0.1 %d %d",
-                 others[i].port, others[i].bus);
-        is_done = is_done && (others[i].port == port || takes(port, command));
-    }
+    for (size_t i = 0; i < count; i++)
+        is_done = is_done && (others[i].port == port || meet(port, &others[i]));
     return is_done;
 }
 
-typedef bool (*look_fn)(int port, const char *what);
-
-static bool await(look_fn is_so, int port, const char *what)
+/* The node counts nodes of which a line of CLUSTER NODES has `part`: a Lua pattern.  A node
+ * whose handshake is not over does not count: it may be forgotten again. */
+static bool counts(int port, const char *part, size_t wanted)
 {
-    for (unsigned look = 0; look < LOOKS_MAX; look++) {
-        if (is_so(port, what))
+    char command[320], answer[24], said[ANSWER_BYTES];
+
+    snprintf(
+        command, sizeof command,
+        "EVAL \"local n = 0 for line in string.gmatch(redis.call('cluster', 'nodes'), "
+        "'[^%%c]+') do if string.find(line, '%s') and not string.find(line, "
+        "'handshake') then n = n + 1 end end return n\" 0",
+        part);
+    snprintf(answer, sizeof answer, ":%zu", wanted);
+    return redis_ask(port, command, said, sizeof said) && strcmp(said, answer) == 0;
+}
+
+static bool knows(int port, const cluster_place_t *other)
+{
+    char bus[24];
+
+    snprintf(bus, sizeof bus, "@%d[ ,]", other->bus);
+    return counts(port, bus, 1);
+}
+
+/* A handshake that takes longer than the node timeout is given up, and nobody begins it anew. */
+static void meet_unknown(int port, const cluster_place_t *others, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (others[i].port != port && !knows(port, &others[i]))
+            (void)meet(port, &others[i]);
+}
+
+/* What is awaited of one node of these. */
+typedef struct look {
+    bool (*is_so)(const struct look *look);
+    int port;
+    const char *what;
+    const cluster_place_t *places;
+    size_t count;
+} look_t;
+
+static bool await(const look_t *look)
+{
+    for (unsigned looks = 1; looks <= LOOKS_MAX; looks++) {
+        if (look->is_so(look))
             return true;
+        if (looks % LOOKS_BETWEEN_MEETINGS == 0)
+            meet_unknown(look->port, look->places, look->count);
         pause_between_looks();
     }
     return false;
 }
 
+static bool is_taken(const look_t *look)
+{
+    return takes(look->port, look->what);
+}
+
 /* It refuses until it has heard of the primary. */
-static bool follow(int port, int primary)
+static bool follow(const cluster_place_t *places, size_t count, size_t node,
+                   size_t primary)
 {
     char id[CLUSTER_ID_BYTES], command[80];
 
-    if (!redis_ask(primary, "CLUSTER MYID", id, sizeof id))
+    if (!redis_ask(places[primary].port, "CLUSTER MYID", id, sizeof id))
         return false;
     snprintf(command, sizeof command, "CLUSTER REPLICATE %s", id);
-    return await(takes, port, command);
+    return await(&(look_t){is_taken, places[node].port, command, places, count});
 }
 
 /* Does the node list so many replicas: ":3"?  It lists one when it has heard how much that one
@@ -146,19 +199,23 @@ static bool lists_replicas(int port, const char *count)
     return redis_ask(port, counting, said, sizeof said) && strcmp(said, count) == 0;
 }
 
-static bool is_calm(int port, const char *replicas)
+static bool is_calm(const look_t *look)
 {
-    return cluster_node_is_calm(port) && lists_replicas(port, replicas);
+    return cluster_node_is_calm(look->port) && lists_replicas(look->port, look->what);
+}
+
+static bool knows_all(const look_t *look)
+{
+    return counts(look->port, "", look->count);
 }
 
 bool cluster_nodes_know_each_other(const cluster_place_t *places, size_t count)
 {
-    char known[48];
     bool is_done = true;
 
-    snprintf(known, sizeof known, "cluster_known_nodes:%zu", count);
     for (size_t i = 0; i < count; i++)
-        is_done = is_done && await(has_info, places[i].port, known);
+        is_done =
+            is_done && await(&(look_t){knows_all, places[i].port, "", places, count});
     return is_done;
 }
 
@@ -180,9 +237,9 @@ bool cluster_nodes_join(const cluster_place_t *places, size_t count, size_t prim
         is_done = is_done && introduce(places[i].port, places, count);
     is_done = is_done && cluster_nodes_know_each_other(places, count);
     for (size_t i = primaries; i < count; i++)
-        is_done =
-            is_done && follow(places[i].port, places[(i - primaries) % primaries].port);
+        is_done = is_done && follow(places, count, i, (i - primaries) % primaries);
     for (size_t i = 0; i < count; i++)
-        is_done = is_done && await(is_calm, places[i].port, replicas);
+        is_done = is_done &&
+                  await(&(look_t){is_calm, places[i].port, replicas, places, count});
     return is_done;
 }
