@@ -5,7 +5,10 @@
 /* Results in a queue instead of callbacks.  The queue is for language bindings, and for
  * programs whose code must not run on the loop thread.  The consumer is woken once per
  * batch: the descriptor becomes readable once, and stays so until the consumer has
- * taken all results. */
+ * taken all results.
+ *
+ * In the child of a fork a queue of the parent has no results and no descriptor, a submission
+ * and a wait fail with SHOAL_EFORK, and freeing the queue does nothing. */
 
 #include <shoal/command.h>
 #include <shoal/result.h>
@@ -36,7 +39,7 @@ typedef struct shoal_completion {
  *
  * Threads: any
  * Errors:  SHOAL_EINVAL  out of range
- *          SHOAL_ESYSTEM the system gave no descriptor
+ *          SHOAL_ESYSTEM the system gave no descriptor or no lock
  *          SHOAL_ENOMEM
  * Since:   0.1
  */
@@ -57,7 +60,7 @@ SHOAL_EXTERN void shoal_completions_free(shoal_completions_t *completions);
  * only poll the descriptor; it belongs to the queue.
  *
  * Threads: any
- * Errors:  none
+ * Errors:  none; -1 for NULL, and in the child of a fork
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_completions_fd(const shoal_completions_t *completions);
@@ -77,7 +80,8 @@ SHOAL_EXTERN int shoal_completions_fd(const shoal_completions_t *completions);
  * Blocks:    never, unless SHOAL_CALL_WAIT_FOR_ROOM asks for it
  * Ownership: nothing passed in is kept
  * Errors:    those of shoal_client_submit_many(); SHOAL_EFULL also if the commands
- *            would exceed outstanding_max
+ *            would exceed outstanding_max, and SHOAL_EFORK if the queue belongs to the parent
+ *            process
  * Since:     0.1
  */
 SHOAL_EXTERN int shoal_completions_submit(shoal_completions_t *completions,
@@ -111,6 +115,7 @@ SHOAL_EXTERN size_t shoal_completions_take(shoal_completions_t *completions,
  * Blocks:  as timeout_us says
  * Errors:  SHOAL_ETIMEOUT no result came in time
  *          SHOAL_EINTR    a signal arrived; the caller may wait again
+ *          SHOAL_EFORK    the queue belongs to the parent process
  * Since:   0.1
  */
 SHOAL_EXTERN int shoal_completions_wait(shoal_completions_t *completions,

@@ -19,15 +19,21 @@ int shoal_completions_new(size_t outstanding_max, shoal_completions_t **ret_comp
     return shoal__completions_new(outstanding_max, ret_completions);
 }
 
+/* Is there a queue that this process may use? */
+static bool are_usable(const shoal_completions_t *completions)
+{
+    return completions && !shoal__completions_are_foreign(completions);
+}
+
 void shoal_completions_free(shoal_completions_t *completions)
 {
-    if (completions)
+    if (are_usable(completions))
         shoal__completions_free(completions);
 }
 
 int shoal_completions_fd(const shoal_completions_t *completions)
 {
-    return completions ? shoal__completions_fd(completions) : -1;
+    return are_usable(completions) ? shoal__completions_fd(completions) : -1;
 }
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data)
@@ -58,6 +64,8 @@ int shoal_completions_submit(shoal_completions_t *completions, shoal_client_t *c
     if (!completions || !commands)
         return shoal__error_plain(submission.call.error, SHOAL_EINVAL);
     rc = shoal__client_check(client);
+    if (rc == 0 && shoal__completions_are_foreign(completions))
+        rc = SHOAL_EFORK;
     if (rc == 0)
         rc = shoal__completions_admit(completions, count);
     if (rc == SHOAL_EFULL)
@@ -76,7 +84,7 @@ int shoal_completions_submit(shoal_completions_t *completions, shoal_client_t *c
 size_t shoal_completions_take(shoal_completions_t *completions,
                               shoal_completion_t *batch, size_t count_max)
 {
-    if (!completions || !batch)
+    if (!are_usable(completions) || !batch)
         return 0;
     return shoal__completions_take(completions, batch, count_max);
 }
@@ -85,6 +93,8 @@ int shoal_completions_wait(shoal_completions_t *completions, uint64_t timeout_us
 {
     if (!completions)
         return SHOAL_EINVAL;
+    if (shoal__completions_are_foreign(completions))
+        return SHOAL_EFORK;
     return shoal__completions_wait(completions,
                                    shoal__time_after(shoal__clock_us(), timeout_us));
 }

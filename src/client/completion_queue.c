@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "client/owned_result.h"
+#include "net/fork_guard.h"
 #include "net/notifier.h"
 #include "net/parker.h"
 #include <shoal/errors.h>
@@ -28,12 +29,13 @@ struct shoal_completions {
     shoal__notifier_t notifier;
     _Atomic size_t references; /* the owner, each result due, each announcement due */
     size_t outstanding_max;
-    size_t outstanding; /* submitted, not taken; under the lock */
-    bool is_signalled;  /* under the lock */
-    bool is_abandoned;  /* under the lock: the owner takes no more results */
-    batch_t arriving;   /* under the lock */
-    batch_t taking;     /* the consumer's */
-    size_t taken;       /* of `taking` */
+    size_t outstanding;       /* submitted, not taken; under the lock */
+    bool is_signalled;        /* under the lock */
+    bool is_abandoned;        /* under the lock: the owner takes no more results */
+    batch_t arriving;         /* under the lock */
+    batch_t taking;           /* the consumer's */
+    size_t taken;             /* of `taking` */
+    uint64_t fork_generation; /* of the process that made it */
 };
 
 static void release_batch(batch_t *batch)
@@ -62,11 +64,14 @@ int shoal__completions_new(size_t outstanding_max,
                            shoal_completions_t **ret_completions)
 {
     shoal_completions_t *completions;
-    int rc;
+    int rc = shoal__fork_guard_start();
 
+    if (rc < 0)
+        return shoal__error_system(NULL, rc, "");
     completions = shoal__calloc(1, sizeof *completions);
     if (!completions)
         return SHOAL_ENOMEM;
+    completions->fork_generation = shoal__fork_generation();
     completions->outstanding_max =
         outstanding_max ? outstanding_max : OUTSTANDING_DEFAULT;
     atomic_init(&completions->references, 1);
@@ -94,6 +99,11 @@ fail:
     release_batch(&completions->taking);
     shoal__free(completions);
     return shoal__error_system(NULL, rc, "");
+}
+
+bool shoal__completions_are_foreign(const shoal_completions_t *completions)
+{
+    return completions->fork_generation != shoal__fork_generation();
 }
 
 void shoal__completions_free(shoal_completions_t *completions)

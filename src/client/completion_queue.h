@@ -20,6 +20,8 @@
 /* outstanding_max 0: the default.  0, SHOAL_ENOMEM or SHOAL_ESYSTEM. */
 int shoal__completions_new(size_t outstanding_max,
                            shoal_completions_t **ret_completions);
+/* Was the queue made by a process that this one was forked from?  Its lock may be held for ever. */
+bool shoal__completions_are_foreign(const shoal_completions_t *completions);
 /* The owner lets go, and takes no more results. */
 void shoal__completions_free(shoal_completions_t *completions);
 int shoal__completions_fd(const shoal_completions_t *completions);

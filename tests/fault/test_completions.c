@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Results in a queue with a descriptor instead of callbacks. */
+#include "support/lone_fork.h"
 #include "support/result_queue.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define WORDS(...) scene_words(__VA_ARGS__, NULL)
 
@@ -282,9 +285,68 @@ static void test_a_unit_stays_together(void **state)
     shoal_completions_free(queue->completions);
 }
 
+/* ---- in the child of a fork ---- */
+
+/* By a client of the child's. */
+static int submit_in_child(shoal_completions_t *completions)
+{
+    static const char *const words[] = {"PING"};
+    const shoal_command_t ping = {1, words, NULL};
+    shoal_client_t *client;
+    int rc = shoal_client_open_borrowed(NULL, &client, NULL);
+
+    if (rc < 0)
+        return rc;
+    rc = shoal_completions_submit(completions, client, &ping, 1, NULL, 0, NULL);
+    (void)shoal_client_close_and_wait(client, 0);
+    shoal_client_release(client);
+    return rc;
+}
+
+/* 0, or which call went wrong. */
+static int use_in_child(shoal_completions_t *completions)
+{
+    shoal_completions_t *own;
+    shoal_completion_t batch[1];
+
+    if (shoal_completions_fd(completions) != -1)
+        return 1;
+    if (shoal_completions_take(completions, batch, 1) != 0)
+        return 2;
+    if (shoal_completions_wait(completions, 0) != SHOAL_EFORK)
+        return 3;
+    if (submit_in_child(completions) != SHOAL_EFORK)
+        return 4;
+    shoal_completions_free(completions);
+    if (shoal_completions_wait(completions, 0) != SHOAL_EFORK)
+        return 5;
+    if (shoal_completions_new(0, &own) != 0 || submit_in_child(own) != 0 ||
+        shoal_completions_fd(own) < 0)
+        return 6;
+    shoal_completions_free(own);
+    return 0;
+}
+
+static void test_a_queue_belongs_to_its_process(void **state)
+{
+    shoal_completions_t *completions;
+    int status;
+
+    (void)state;
+    assert_int_equal(shoal_completions_new(0, &completions), 0);
+    pid_t child = lone_fork();
+    if (child == 0)
+        _exit(use_in_child(completions));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(shoal_completions_wait(completions, 0), SHOAL_ETIMEOUT);
+    shoal_completions_free(completions);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_queue_belongs_to_its_process), /* before any thread */
         SCENE_TEST(test_batches_of_each_size),
         SCENE_TEST(test_the_descriptor),
         SCENE_TEST(test_one_wake_up_for_many),
