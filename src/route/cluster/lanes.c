@@ -11,6 +11,7 @@
 #include "route/cluster/state.h"
 #include "route/doubts.h"
 #include "route/homes.h"
+#include <string.h>
 
 #define RENEW_AGAIN_US 5000000
 #define NO_MEMORY_DELAY_US 1000
@@ -51,33 +52,53 @@ static bool is_command(const shoal__request_t *request)
                               SHOAL__REQUEST_FENCE)) == 0;
 }
 
-/* Has the pipe a command for this slot; NONE: one whose key stands behind a large value, so that
- * its slot cannot be seen? */
-static bool has_any(const shoal__cluster_t *cluster, const shoal__pipe_t *pipe,
-                    unsigned slot)
+/* Has the pipe a command whose key stands behind a large value, so that its slot cannot be seen?
+ * Also among those that are held (core/pipe/pipe_hold.h). */
+static bool hides_any(const shoal__cluster_t *cluster, const shoal__pipe_t *pipe)
 {
-    const shoal__request_ring_t *ring = &pipe->ring;
     shoal__command_book_t *book = cluster->set.shared.overtaken.book;
-    const char *bytes = shoal__buffer_data(&pipe->log);
 
-    for (uint64_t at = ring->head; at != ring->tail; at++) {
-        const shoal__request_t *request = shoal__request_ring_at(ring, at);
-        bool may_be = slot < SHOAL__SLOTS || shoal__request_values(request);
-        if (may_be && is_command(request) &&
-            shoal__log_slot(request, bytes, book) == slot)
-            return true;
-        bytes += request->bytes;
+    for (; pipe; pipe = pipe->pen) {
+        const char *bytes = shoal__buffer_data(&pipe->log);
+        if (pipe->referred_bytes == 0)
+            continue;
+        for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++) {
+            const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+            if (shoal__request_values(request) && is_command(request) &&
+                shoal__log_slot(request, bytes, book) == SHOAL__SLOT_NONE)
+                return true;
+            bytes += request->bytes;
+        }
     }
     return false;
 }
 
-/* Also among those that are held (core/pipe/pipe_hold.h). */
-static bool hides_any(const shoal__cluster_t *cluster, const shoal__pipe_t *pipe)
+/* A bit for each slot. */
+typedef struct slot_set {
+    uint8_t bits[SHOAL__SLOTS / 8];
+} slot_set_t;
+
+static bool has(const slot_set_t *slots, unsigned slot)
 {
-    for (; pipe; pipe = pipe->pen)
-        if (pipe->referred_bytes > 0 && has_any(cluster, pipe, SHOAL__SLOT_NONE))
-            return true;
-    return false;
+    return slots->bits[slot / 8] & 1u << slot % 8;
+}
+
+/* The slots of the commands in the pipe's registry, of one pass over it. */
+static void read_slots(const shoal__cluster_t *cluster, const shoal__pipe_t *pipe,
+                       slot_set_t *ret_slots)
+{
+    shoal__command_book_t *book = cluster->set.shared.overtaken.book;
+    const char *bytes = shoal__buffer_data(&pipe->log);
+
+    memset(ret_slots, 0, sizeof *ret_slots);
+    for (uint64_t at = pipe->ring.head; at != pipe->ring.tail; at++) {
+        const shoal__request_t *request = shoal__request_ring_at(&pipe->ring, at);
+        unsigned slot = is_command(request) ? shoal__log_slot(request, bytes, book)
+                                            : SHOAL__SLOT_NONE;
+        if (slot < SHOAL__SLOTS)
+            ret_slots->bits[slot / 8] |= (uint8_t)(1u << slot % 8);
+        bytes += request->bytes;
+    }
 }
 
 /* True: it is among the moves; its bulk commands are queued, and move with all others. */
@@ -154,6 +175,8 @@ static void go_back(shoal__cluster_t *cluster, shoal__bulk_t *bulk, uint64_t now
 {
     shoal__node_t *node = node_of(bulk);
     shoal__pipe_t *pipe = &bulk->conn.pipe;
+    slot_set_t there;
+    bool is_read = false;
     uint64_t oldest_us;
     size_t count = 0;
 
@@ -166,9 +189,12 @@ static void go_back(shoal__cluster_t *cluster, shoal__bulk_t *bulk, uint64_t now
         unsigned slot = bulk->slots.items[i].slot;
         if (!shoal__lane_slots_may_go_back(&bulk->slots, i, oldest_us))
             continue;
-        if (hides_any(cluster, pipe))
-            continue;
-        if (!has_any(cluster, pipe, slot)) {
+        if (!is_read && hides_any(cluster, pipe))
+            break;
+        if (!is_read)
+            read_slots(cluster, pipe, &there);
+        is_read = true;
+        if (!has(&there, slot)) {
             return_at_once(cluster, bulk, slot);
             continue;
         }
