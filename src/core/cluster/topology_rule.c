@@ -6,6 +6,8 @@
 #define SPREAD_US 200000      /* of clients that hear of the same change ... */
 #define SPREAD_NODE_US 10000  /* ... for each node more than this with many ... */
 #define SPREAD_US_MAX 5000000 /* ... and at most */
+#define LACK_PAUSE_US UINT64_C(1000000)      /* before the first repetition ... */
+#define LACK_PAUSE_US_MAX UINT64_C(16000000) /* ... and the last one: each is doubled */
 
 static uint64_t spread_us(unsigned nodes)
 {
@@ -61,6 +63,25 @@ void shoal__topology_end(shoal__topology_rule_t *rule, bool is_news)
 {
     rule->is_asking = false;
     rule->in_vain = is_news ? 0 : rule->in_vain + 1;
+}
+
+void shoal__topology_note_lack(shoal__topology_rule_t *rule, bool lacks_nodes,
+                               unsigned nodes, uint64_t now_us, shoal__random_t *random)
+{
+    uint64_t at_us;
+
+    if (!lacks_nodes || rule->lacks_us == 0)
+        rule->lacks_us = lacks_nodes ? now_us : 0;
+    at_us = rule->lacks_us;
+    for (uint64_t pause_us = LACK_PAUSE_US;
+         lacks_nodes && pause_us <= LACK_PAUSE_US_MAX; pause_us *= 2) {
+        at_us += pause_us;
+        if (at_us <= now_us)
+            continue;
+        at_us += shoal__random_below(random, spread_us(nodes));
+        rule->due_us = shoal__time_min(rule->due_us, at_us);
+        return;
+    }
 }
 
 bool shoal__topology_believes(bool knows_us, uint64_t foreign_us, uint64_t now_us)

@@ -13,6 +13,10 @@
  *   - SOON: a node named another owner, which the map has noted already.  After a random
  *     part of 200 ms, and of more with many nodes, so that the clients of a cluster do not
  *     all ask at once; and not within 1 s of an answer that brought nothing new.
+ *   - A node knows nodes that are up, and does not list them among the owners of slots and
+ *     their replicas: a replica is listed when the others have heard how much it has copied.
+ *     1, 3, 7, 15 and 31 s after this was seen first, and the random part of SOON later.  Some
+ *     nodes are never listed: primaries without slots.
  *   - Each 60 s, give or take a tenth.
  *
  * Questions begin 100 ms apart at least.
@@ -40,7 +44,9 @@ typedef struct shoal__topology_rule {
     uint64_t asked_us; /* when the last question began; 0: never */
     uint64_t due_us;   /* the next one begins; not while is_asking */
     uint64_t soon_us;  /* SOON was wanted, for then; 0: not since the last question */
-    unsigned in_vain;  /* answers in a row that brought nothing new, or none came */
+    uint64_t
+        lacks_us; /* since then each view lacks nodes that are up; 0: none is lacking */
+    unsigned in_vain; /* answers in a row that brought nothing new, or none came */
 } shoal__topology_rule_t;
 
 /* Also while a question is under way: then for the time after it. */
@@ -76,6 +82,11 @@ static inline void shoal__topology_wait_on(shoal__topology_rule_t *rule,
 void shoal__topology_begin(shoal__topology_rule_t *rule, uint64_t now_us,
                            shoal__random_t *random);
 void shoal__topology_end(shoal__topology_rule_t *rule, bool is_news);
+
+/* ... and the view lacks nodes that are up; or it has all of them. */
+void shoal__topology_note_lack(shoal__topology_rule_t *rule, bool lacks_nodes,
+                               unsigned nodes, uint64_t now_us,
+                               shoal__random_t *random);
 
 /* Is a view believed?  One that shares no node with what is known is of another cluster, to
  * which an address leads now; it is believed when for 30 s no node spoke for our cluster,

@@ -109,10 +109,14 @@ static void take_epoch(shoal__topology_t *topology, const shoal__nodes_line_t *l
 {
     shoal__view_t *view = topology->view;
     const shoal__node_t *known = shoal__nodes_with_id(topology->nodes, line->id);
+    bool is_there = line->is_failed;
 
     for (unsigned i = 0; i < shoal__nodes_count(topology->nodes); i++)
-        if (strcmp(view->ids[i], line->id) == 0)
+        if (strcmp(view->ids[i], line->id) == 0) {
             view->epochs[i] = line->epoch;
+            is_there = true;
+        }
+    view->lacks_nodes = view->lacks_nodes || !is_there;
     if (known)
         view->has_failed[known->index] = line->is_failed;
 }

@@ -26,7 +26,8 @@ typedef struct shoal__view {
                                              or not listed */
     char self
         [SHOAL__NODE_ID_BYTES]; /* the id of the node that answered; "": not known */
-    bool knows_us; /* it lists a node that another view had, which was believed */
+    bool lacks_nodes; /* the node that answered knows others that are up, too */
+    bool knows_us;    /* it lists a node that another view had, which was believed */
 } shoal__view_t;
 
 typedef struct shoal__topology {

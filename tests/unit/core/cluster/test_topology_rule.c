@@ -166,6 +166,64 @@ static void a_view_of_another_cluster_is_believed_in_the_end(void **state)
     assert_true(shoal__topology_believes(false, START_US, START_US + 30 * SECOND_US));
 }
 
+/* ---- nodes that a view lacks ---- */
+
+static void note_lack(shoal__topology_rule_t *rule, bool lacks_nodes, uint64_t now_us)
+{
+    shoal__topology_note_lack(rule, lacks_nodes, 3, now_us, &random_numbers);
+}
+
+/* It asks soon, less and less often, and then each minute as before. */
+static void a_view_that_lacks_nodes_is_asked_for_again(void **state)
+{
+    static const uint64_t at_s[] = {1, 3, 7, 15, 31};
+    shoal__topology_rule_t rule = {0};
+    (void)state;
+
+    answer(&rule, START_US, true);
+    note_lack(&rule, true, START_US);
+    for (size_t i = 0; i < sizeof at_s / sizeof *at_s; i++) {
+        uint64_t due_us = START_US + at_s[i] * SECOND_US;
+        assert_in_range(shoal__topology_next_us(&rule), due_us, due_us + 200000);
+        answer(&rule, due_us + 200000, false);
+        note_lack(&rule, true, due_us + 200000);
+    }
+    for (uint64_t i = 2; i < 10; i++) {
+        uint64_t now_us = START_US + i * 70 * SECOND_US;
+        answer(&rule, now_us, false);
+        note_lack(&rule, true, now_us);
+        assert_true(shoal__topology_next_us(&rule) >= now_us + 54 * SECOND_US);
+    }
+}
+
+/* What is asked for another reason uses none of the questions up; and a view that has all nodes
+ * ends this, until one lacks some again. */
+static void the_time_counts_since_nodes_are_lacking(void **state)
+{
+    shoal__topology_rule_t rule = {0};
+    uint64_t now_us = START_US;
+    (void)state;
+
+    answer(&rule, now_us, true);
+    note_lack(&rule, true, now_us);
+    for (int i = 0; i < 20; i++, now_us += 100000) {
+        want(&rule, SHOAL__TOPOLOGY_URGENT, 3, now_us);
+        answer(&rule, now_us + 100000, false);
+        note_lack(&rule, true, now_us + 100000);
+    }
+    assert_in_range(shoal__topology_next_us(&rule), START_US + 3 * SECOND_US,
+                    START_US + 3 * SECOND_US + 200000);
+    now_us = START_US + 4 * SECOND_US;
+    answer(&rule, now_us, false);
+    note_lack(&rule, false, now_us);
+    assert_true(shoal__topology_next_us(&rule) >= now_us + 54 * SECOND_US);
+    now_us += 70 * SECOND_US;
+    answer(&rule, now_us, false);
+    note_lack(&rule, true, now_us);
+    assert_in_range(shoal__topology_next_us(&rule), now_us + SECOND_US,
+                    now_us + SECOND_US + 200000);
+}
+
 /* A thousand redirects are one reason to ask, at one time. */
 static void many_wishes_are_as_late_as_one(void **state)
 {
@@ -195,6 +253,8 @@ int main(void)
         cmocka_unit_test(a_wish_during_a_question_waits_for_its_end),
         cmocka_unit_test(a_node_that_does_not_answer_is_given_up),
         cmocka_unit_test(a_view_of_another_cluster_is_believed_in_the_end),
+        cmocka_unit_test(a_view_that_lacks_nodes_is_asked_for_again),
+        cmocka_unit_test(the_time_counts_since_nodes_are_lacking),
         cmocka_unit_test(many_wishes_are_as_late_as_one),
     };
 
