@@ -17,13 +17,15 @@
 
 static fake_tls_config_t tls; /* outlives the servers */
 
+/* Nodes are patient, or are promoted: only if the test tells them to. */
 static cluster_load_t *begin(bool is_patient)
 {
     cluster_rig_t *rig =
         cluster_rig_start_as(&(cluster_plan_t){.tls = &tls,
                                                .ca_file = certificate_path("ca.crt"),
                                                .has_proxies = true,
-                                               .is_patient = is_patient});
+                                               .is_patient = is_patient,
+                                               .keeps_roles = !is_patient});
 
     if (!rig)
         skip();

@@ -114,6 +114,8 @@ static bool start_node(cluster_rig_t *rig, size_t number)
     cluster_node_options(node->arguments, node->bus_text);
     if (rig->plan.serves_parts)
         add_argument(node, "--cluster-require-full-coverage", "no");
+    if (rig->plan.keeps_roles)
+        add_argument(node, "--cluster-replica-no-failover", "yes");
     if (rig->plan.hostname)
         add_argument(node, "--cluster-announce-hostname", rig->plan.hostname);
     if (rig->plan.address) {
@@ -479,6 +481,24 @@ void cluster_rig_forget(cluster_rig_t *rig)
 }
 
 /* ---- failovers ---- */
+
+void cluster_rig_let_take_over(const cluster_rig_t *rig, size_t replica, bool may_it)
+{
+    cluster_rig_tell(rig, replica,
+                     may_it ? "CONFIG SET cluster-replica-no-failover no"
+                            : "CONFIG SET cluster-replica-no-failover yes",
+                     "+OK");
+}
+
+void cluster_rig_set_timeout(const cluster_rig_t *rig, const char *ms)
+{
+    char command[64];
+
+    snprintf(command, sizeof command, "CONFIG SET cluster-node-timeout %s", ms);
+    for (size_t i = 0; i < rig->count; i++)
+        if (runs(rig, i))
+            cluster_rig_tell(rig, i, command, "+OK");
+}
 
 /* Other primaries vote for replicas of one primary every 3 s at most; a failover that they did
  * not vote for is given up after 5 s. */

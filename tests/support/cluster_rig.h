@@ -34,6 +34,9 @@ typedef struct cluster_plan {
                              they have none */
     bool serves_parts; /* while some slots have no owner, nodes serve the others */
     bool is_patient;   /* no node is taken for dead, however busy the machine is */
+    bool
+        keeps_roles; /* a replica takes over only if it is told to, or if that is allowed by
+                          cluster_rig_let_take_over() */
 } cluster_plan_t;
 
 typedef struct cluster_node {
@@ -105,6 +108,12 @@ void cluster_rig_join(cluster_rig_t *rig, size_t node);
 void cluster_rig_await_known(const cluster_rig_t *rig);
 /* Kill the last node, which owns nothing; the others forget it. */
 void cluster_rig_forget(cluster_rig_t *rig);
+
+/* May the replica take the place of its primary when that is taken for dead?  With keeps_roles
+ * it may not. */
+void cluster_rig_let_take_over(const cluster_rig_t *rig, size_t replica, bool may_it);
+/* After how many milliseconds a silent node is taken for dead, by the nodes that run: "1500". */
+void cluster_rig_set_timeout(const cluster_rig_t *rig, const char *ms);
 
 /* The replica takes the place of its primary: "", " FORCE", " TAKEOVER".  Waits until the
  * replica says that it is a primary. */
