@@ -280,6 +280,11 @@ int shoalpy_feed_wait(shoalpy_feed_t *feed, uint64_t wait_us)
     return shoal_mailbox_wait(feed->mailbox, wait_us);
 }
 
+int shoalpy_feed_fd(shoalpy_feed_t *feed)
+{
+    return shoal_mailbox_fd(feed->mailbox);
+}
+
 void shoalpy_feed_await(shoalpy_feed_t *feed, bool is_confirming)
 {
     pthread_mutex_lock(&feed->hub->lock);

@@ -76,6 +76,8 @@ int shoalpy_feed_remove(shoalpy_feed_t *feed, const shoal_name_t *names, size_t 
 int shoalpy_feed_wait_confirmed(shoalpy_feed_t *feed, uint64_t wait_us);
 /* As shoal_mailbox_wait(). */
 int shoalpy_feed_wait(shoalpy_feed_t *feed, uint64_t wait_us);
+/* Readable while there are items to take; -1: the system gives no descriptor. */
+int shoalpy_feed_fd(shoalpy_feed_t *feed);
 /* shoalpy_hub_pump() tells when there are items, or when the names are confirmed. */
 void shoalpy_feed_await(shoalpy_feed_t *feed, bool is_confirming);
 

@@ -505,6 +505,7 @@ int shoalpy_feed_add(shoalpy_feed_t *feed, const shoal_name_t *names, size_t cou
 int shoalpy_feed_remove(shoalpy_feed_t *feed, const shoal_name_t *names, size_t count);
 int shoalpy_feed_wait_confirmed(shoalpy_feed_t *feed, uint64_t wait_us);
 int shoalpy_feed_wait(shoalpy_feed_t *feed, uint64_t wait_us);
+int shoalpy_feed_fd(shoalpy_feed_t *feed);
 void shoalpy_feed_await(shoalpy_feed_t *feed, bool is_confirming);
 int64_t shoalpy_feed_take(shoalpy_feed_t *feed, size_t count_max, bool as_text);
 const char *shoalpy_feed_data(const shoalpy_feed_t *feed);

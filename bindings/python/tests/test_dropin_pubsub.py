@@ -3,6 +3,7 @@
 
 import asyncio
 import gc
+import select
 import threading
 import tracemalloc
 from collections.abc import Callable
@@ -346,3 +347,20 @@ def test_memory(server: Server) -> None:
     _, plain = (asyncio.run(bytes_of_each(redis.asyncio, 31)) for _ in range(2))
     _, ours = (asyncio.run(bytes_of_each(shoal.redis.asyncio, 101)) for _ in range(2))
     assert ours < plain / BAR, f"{ours:.0f} bytes each; redis-py's {plain:.0f}"
+
+
+def test_the_socket_of_a_pubsub_can_be_polled(server: Server) -> None:
+    """Celery waits for results in a poll of its own."""
+    with shoal.redis.Redis.from_url(server.url) as r:
+        pubsub = r.pubsub()
+        pubsub.subscribe("news")
+        assert pubsub.get_message(timeout=PATIENCE_S)["type"] == "subscribe"
+        assert r.publish("news", "hello") == 1
+        poller = select.poll()
+        poller.register(pubsub.connection._sock, select.POLLIN)
+        assert poller.poll(PATIENCE_S * 1000)
+        assert pubsub.get_message()["data"] == b"hello"
+        assert poller.poll(0) == []
+        feed = pubsub.connection._sock
+        pubsub.close()
+        assert feed.fileno() == -1

@@ -119,6 +119,15 @@ run_conformance() { # redis-py's own tests, over our classes
     "$clean/bin/python" "$here/tests/conformance/run.py" --folder "$folder"
 }
 
+run_frameworks() { # in an environment of their own: docs/FRAMEWORKS.md
+    rm -rf "$folder/frameworks"
+    "${PYTHON:-python3}" -m venv "$folder/frameworks"
+    "$folder/frameworks/bin/pip" install --quiet --only-binary :all: --no-deps --no-compile \
+        -r "$here/tests/frameworks/requirements.txt" "$folder"/repaired/*.whl
+    "$folder/frameworks/bin/python" -m pytest -q -n $((2 * jobs)) --dist worksteal \
+        "$here/tests/frameworks"
+}
+
 run_examples() {
     local example how
     for example in "${examples[@]}"; do
@@ -157,4 +166,6 @@ run_examples >"$folder/examples.log" 2>&1 &
 examples_run=$!
 run_conformance
 finish "$examples_run" "$folder/examples.log"
+step "frameworks"
+run_frameworks
 step "done"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -22,7 +23,7 @@ from ._native import ffi, lib
 from ._options import Options
 from ._outcomes import error_of, new_reason, reason_of
 from ._replies import loads
-from .exceptions import FullError, from_reply
+from .exceptions import FullError, RedisError, from_reply
 
 if TYPE_CHECKING:
     import asyncio
@@ -228,6 +229,13 @@ class Feed:
         """Wait until there is something to take; false: not yet. A signal ends it."""
         with self as native:
             return bool(lib.shoalpy_feed_wait(native, wait_us) == 0)
+
+    def fileno(self) -> int:
+        """A descriptor that is readable while there is something to take; -1 if it is
+        closed, as that of a socket. It may only be polled."""
+        with contextlib.suppress(RedisError), self as native:
+            return int(lib.shoalpy_feed_fd(native))
+        return -1
 
     def wait_confirmed(self, wait_us: int) -> int:
         """As shoal_subscription_wait()."""

@@ -5,20 +5,36 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Final
+
+#: Packages with greenlets: the module that says what is patched, and its function.
+_PATCHERS: Final = (
+    ("gevent", "gevent.monkey", "is_module_patched"),
+    ("eventlet", "eventlet.patcher", "is_monkey_patched"),
+)
+#: How a blocking call is made in a real thread.
+_REAL_THREADS: Final = {
+    "gevent": "gevent.get_hub().threadpool.apply()",
+    "eventlet": "eventlet.tpool.execute()",
+}
 
 
-def is_gevent_patched() -> bool:
-    """Has gevent replaced the sockets of the standard library?"""
-    monkey = sys.modules.get("gevent.monkey")
-    return monkey is not None and bool(monkey.is_module_patched("socket"))
+def patched_by() -> str | None:
+    """The package that has replaced the sockets of the standard library, or None."""
+    for package, module, function in _PATCHERS:
+        patcher = sys.modules.get(module)
+        if patcher is not None and getattr(patcher, function)("socket"):
+            return package
+    return None
 
 
 def warn_of_greenlets() -> None:
     """For the constructor of a client: the warning names the line that calls it."""
-    if is_gevent_patched():
+    package = patched_by()
+    if package is not None:
         warnings.warn(
-            "gevent has patched this process, and a call of shoal.Client holds up all "
-            "greenlets of its thread: call it by gevent.get_hub().threadpool.apply()",
+            f"{package} has patched this process, and a call of shoal.Client holds up "
+            f"all greenlets of its thread: call it by {_REAL_THREADS[package]}",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -9,6 +9,7 @@ leads to redis-py's own connections, as it does for single commands.
 """
 
 import asyncio
+import logging
 import os
 import threading
 import weakref
@@ -25,7 +26,7 @@ from redis.retry import AbstractRetry
 import shoal
 import shoal.aio
 from shoal._fork import forget_in_child
-from shoal._greenlets import is_gevent_patched
+from shoal._greenlets import patched_by
 from shoal._lease import CONNECTIONS_MAX
 from shoal._options import Options
 from shoal._replies import Conversion
@@ -73,13 +74,27 @@ def _convert_as_redis_py(options: Options) -> None:
 
 
 def open_blocking(**options: Any) -> shoal.Client:
-    if is_gevent_patched():
-        raise NotCarried("gevent has patched the sockets; ours would hold up greenlets")
+    package = patched_by()
+    if package is not None:
+        raise NotCarried(
+            f"{package} has patched the sockets; ours would hold up greenlets"
+        )
     return shoal.Client(**options)
 
 
 def _refuse(*args: Any, **options: Any) -> NoReturn:
     raise RefusedError("this pool's commands go over its own connections")
+
+
+_log: Final = logging.getLogger("shoal.redis")
+_told: Final[set[str]] = set()
+
+
+def _tell_once(reason: str) -> None:
+    """For each reason, whatever number of pools has it."""
+    if reason not in _told:
+        _told.add(reason)
+        _log.warning("commands go over redis-py's own connections: %s", reason)
 
 
 class Places(list["Place"]):
@@ -144,6 +159,7 @@ class Lane:
             self.core = core
         except NotCarried as reason:
             self.bypass = str(reason)
+            _tell_once(self.bypass)
         except (redis.RedisError, RedisError, TypeError, ValueError) as error:
             # redis-py or the core does not accept a value: redis-py tells the caller.
             self.bypass = f"{type(error).__name__}: {error}"

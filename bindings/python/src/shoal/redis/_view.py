@@ -114,7 +114,7 @@ class BaseView:
 
     @property
     def _sock(self) -> Any:
-        """Is not None as long as it has a subscription; nothing can be polled."""
+        """Is not None as long as it has a subscription; Celery polls its fileno()."""
         return self._feed
 
     @property

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""The folder in which a program of the document is tried, and its processes."""
+
+import contextlib
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from frameworks import documented
+from support.server import Server
+from support.wire import PATIENCE_S
+
+HERE = Path(__file__).resolve().parent
+BIN = Path(sys.executable).parent
+
+
+class Answer(dict[str, Any]):
+    """The JSON of a response, and the cookies that came with it."""
+
+    cookies: str = ""
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=PATIENCE_S)
+        self._path = str(path)
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class Rig:
+    """Runs programs against a server; `stop()` ends all that were started.
+
+    chapter  a heading of docs/FRAMEWORKS.md, whose files are laid into `folder`
+    ours     False: as they were before the change
+    """
+
+    def __init__(self, folder: Path, server: Server) -> None:
+        self.folder = folder
+        self.server = server
+        self.socket = folder / "http"
+        self._running: list[tuple[subprocess.Popen[bytes], Path]] = []
+
+    def lay(self, chapter: str, *apps: str, ours: bool = True) -> list[list[str]]:
+        """The files of the chapter, and what the tests add; returns its commands."""
+        text = documented.chapter(chapter)
+        for name, source in documented.files(text, self.server.url, ours).items():
+            (self.folder / name).write_text(source)
+        for app in apps:
+            shutil.copy(HERE / "apps" / app, self.folder)
+        return documented.commands(text, self.server.url, ours)
+
+    def _environment(self) -> dict[str, str]:
+        return {
+            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "PYTHONPATH": f"{self.folder}:{HERE / 'inside'}",
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONFAULTHANDLER": "1",
+            "HOME": str(self.folder),
+            "LANG": "C.UTF-8",
+        }
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        """A program that runs until it is stopped."""
+        log = self.folder / f"{len(self._running)}.log"
+        # The kernel ends it even if this process is killed.
+        guard = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [*guard, *words],
+                cwd=self.folder,
+                env=self._environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        self._running.append((process, log))
+        return process
+
+    def run(self, *words: str) -> Any:
+        """A program that ends; returns the JSON that it printed last."""
+        ran = subprocess.run(
+            words,
+            cwd=self.folder,
+            env=self._environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE_S,
+        )
+        said = f"{ran.stdout}\n{ran.stderr}\n{self.logs()}"
+        assert ran.returncode == 0, said
+        return json.loads(ran.stdout.splitlines()[-1])
+
+    def serve(self, *words: str) -> None:
+        """A server of HTTP at `socket`; it answers when this returns."""
+        process = self.start(*words)
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
+                    probe.connect(str(self.socket))
+                return
+            except OSError:
+                assert process.poll() is None, self.logs()
+                assert time.monotonic() < until, self.logs()
+                time.sleep(0.02)
+
+    def get(self, path: str, cookies: str = "") -> Answer:
+        """Ask the server of HTTP."""
+        with contextlib.closing(_UnixConnection(self.socket)) as connection:
+            headers = {"Cookie": cookies} if cookies else {}
+            connection.request("GET", path, headers=headers)
+            response = connection.getresponse()
+            body = response.read().decode()
+        assert response.status == 200, f"{body[:2000]}\n{self.logs()}"
+        answer = Answer(json.loads(body))
+        set_cookie = response.getheader("Set-Cookie", "")
+        answer.cookies = set_cookie.partition(";")[0] or cookies
+        return answer
+
+    def logs(self) -> str:
+        """What all said."""
+        return "".join(
+            log.read_text(errors="replace")[-30_000:] for _, log in self._running
+        )
+
+    def stop(self) -> None:
+        """By their ids: what has begun sessions of its own ends with its parent."""
+        for process, _ in self._running:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        for process, _ in self._running:
+            self._end(process)
+        self._running.clear()
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for its end, and kill what it leaves behind: until it is reaped, nothing
+        else can have its number."""
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        until = time.monotonic() + PATIENCE_S
+        while process.returncode is None and time.monotonic() < until:
+            if os.waitid(os.P_PID, process.pid, how):
+                break
+            time.sleep(0.02)
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
