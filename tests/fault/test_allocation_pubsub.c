@@ -5,6 +5,7 @@
 #include "support/listener.h"
 
 #include "client/client.h"
+#include "core/options.h"
 #include "net/clock.h"
 #include "route/subscriber/state.h"
 #include <stdio.h>
@@ -67,6 +68,15 @@ static bool is_settled(const stage_t *stage)
            (!stage->second || shoal_subscription_wait(stage->second, 0) == 0);
 }
 
+/* What waits for a moment, before it asks again, waits for the clock alone. */
+static void settle(stage_t *stage)
+{
+    for (uint64_t since_us = waiting_now_us(); !is_settled(stage);) {
+        failing_calls_jump(1000);
+        step(stage, since_us, "all names are confirmed");
+    }
+}
+
 static void answer_all(trial_t *trial)
 {
     fake_server_t *server = trial->scene->server;
@@ -107,24 +117,24 @@ static void subscriptions(trial_t *trial)
     }
     stage.first = subscribe(&stage, names, 1);
     stage.second = subscribe(&stage, names, 3);
-    STEP_UNTIL(&stage, is_settled(&stage));
+    settle(&stage);
     if (stage.first) {
         rc = shoal_subscription_add(stage.first, names, 2);
         assert_true(rc == 0 || rc == SHOAL_ENOMEM);
     }
-    STEP_UNTIL(&stage, is_settled(&stage));
+    settle(&stage);
     fake_server_send(trial->scene->server, MESSAGE("x") PMESSAGE);
     if (stage.first) /* or the connection was lost, and that is told */
         STEP_UNTIL(&stage, stage.messages + stage.gaps > 0);
     fake_server_cut(trial->scene->server, FAKE_CUT_FIN);
     if (stage.first)
         STEP_UNTIL(&stage, stage.gaps > 0);
-    STEP_UNTIL(&stage, is_settled(&stage));
+    settle(&stage);
     if (stage.first) {
         rc = shoal_subscription_remove(stage.first, names, 1);
         assert_true(rc == 0 || rc == SHOAL_ENOMEM);
     }
-    STEP_UNTIL(&stage, is_settled(&stage));
+    settle(&stage);
     close_all(&stage);
 }
 
@@ -160,7 +170,7 @@ static void mailboxes(trial_t *trial)
         return;
     }
     stage.first = subscribe(&stage, &name, 1);
-    STEP_UNTIL(&stage, is_settled(&stage));
+    settle(&stage);
     fake_server_send(trial->scene->server, MESSAGE("x"));
     if (stage.first)
         STEP_UNTIL(&stage, shoal_mailbox_take(stage.mailbox, items, 8) > 0);
@@ -179,7 +189,7 @@ static void hanging_up(trial_t *trial)
     assert_int_equal(shoal_pubsub_step(stage.pubsub, 0), 0);
     assert_int_equal(fake_server_accepted(server), 0);
     stage.first = subscribe(&stage, &name, 1);
-    STEP_UNTIL(&stage, is_settled(&stage));
+    settle(&stage);
     bool was_there = stage.first != NULL;
     shoal_subscription_close(stage.first);
     stage.first = NULL;
@@ -245,7 +255,7 @@ static void renewals(trial_t *trial)
     if (shoal_pubsub_open_borrowed(trial->scene->options, &stage.pubsub, NULL) < 0)
         return;
     stage.first = subscribe(&stage, &name, 1);
-    STEP_UNTIL(&stage, is_settled(&stage));
+    settle(&stage);
     if (stage.first) {
         shoal__subscriber_t *route = route_of(&stage);
         fake_server_hold(trial->scene->server, "PING");
@@ -262,10 +272,81 @@ static void renewals(trial_t *trial)
         fake_server_forget_rules(trial->scene->server);
         answer_renewals(trial);
         fake_server_release(trial->scene->server);
-        STEP_UNTIL(&stage, is_settled(&stage));
+        settle(&stage);
         fake_server_send(trial->scene->server, MESSAGE("x"));
         STEP_UNTIL(&stage, stage.messages > 0);
     }
+    close_all(&stage);
+}
+
+/* ---- probes ---- */
+
+#define PROBE_US 1000 /* the setter wants a second */
+
+static void answer_probed(fake_server_t *server)
+{
+    fake_server_rule(server, &(fake_rule_t){.command = "SUBSCRIBE",
+                                            .argument = "x",
+                                            .reply = YES("subscribe", "x")});
+    fake_server_rule(server, &(fake_rule_t){.command = "SUBSCRIBE", .reply = ""});
+    fake_server_rule(server, &(fake_rule_t){.command = "UNSUBSCRIBE", .reply = ""});
+    fake_server_rule(server, &(fake_rule_t){.command = "PUBLISH", .reply = ":1\r\n"});
+}
+
+static void open_prober(trial_t *trial)
+{
+    answer_probed(trial->scene->server);
+    trial_open_ready(trial, true);
+}
+
+/* What a server would say of the channel that it does not know before; then the PING behind it,
+ * which is held, is answered. */
+static void confirm_channel(const stage_t *stage, uint64_t *played)
+{
+    const shoal__probe_t *probe = &route_of(stage)->probe;
+    fake_server_t *server = stage->trial->scene->server;
+    char text[160];
+
+    if (probe->is_asking && probe->number != *played) {
+        snprintf(text, sizeof text, ">3\r\n+subscribe\r\n+%s\r\n:1\r\n",
+                 probe->channel);
+        fake_server_send(server, text);
+        *played = probe->number;
+    }
+    fake_server_release(server);
+}
+
+/* The server takes what is published, and delivers nothing of it. */
+static void probes(trial_t *trial)
+{
+    const shoal_name_t name = {SHOAL_NAME_CHANNEL, "x", 1};
+    stage_t stage = {.trial = trial};
+    fake_server_t *server = trial->scene->server;
+    uint64_t played = 0;
+
+    trial->scene->options->probe_us = PROBE_US;
+    if (shoal_pubsub_open_borrowed(trial->scene->options, &stage.pubsub, NULL) < 0)
+        return;
+    assert_int_equal(shoal_pubsub_set_prober(stage.pubsub, trial->scene->client), 0);
+    stage.first = subscribe(&stage, &name, 1);
+    settle(&stage);
+    fake_server_hold(server, "PING");
+    for (uint64_t since_us = waiting_now_us();
+         stage.first && listener_stats(stage.pubsub).probe_restarts == 0;) {
+        confirm_channel(&stage, &played);
+        step(&stage, since_us, "the connection is made new");
+    }
+    assert_int_equal(shoal_pubsub_set_prober(stage.pubsub, NULL), 0);
+    fake_server_prepare_rules(server);
+    answer_probed(server);
+    fake_server_forget_rules(server);
+    fake_server_release(server);
+    settle(&stage);
+    if (stage.first)
+        STEP_UNTIL(&stage, stage.gaps > 0);
+    fake_server_send(server, MESSAGE("x"));
+    if (stage.first)
+        STEP_UNTIL(&stage, stage.messages > 0);
     close_all(&stage);
 }
 
@@ -275,6 +356,7 @@ static const failing_scenario_t scenarios[] = {
     {"mailboxes", answer_all, mailboxes},
     {"hanging up", answer_all, hanging_up},
     {"renewals", answer_renewals, renewals},
+    {"probes", open_prober, probes},
 };
 
 int main(void)

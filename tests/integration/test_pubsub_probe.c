@@ -236,6 +236,26 @@ static void test_a_probe_that_fails_proves_nothing(void **state)
     shoal_client_release(held);
 }
 
+/* The probe that the former one has still to answer holds up nothing. */
+static void test_another_prober_in_place_of_one_that_is_silent(void **state)
+{
+    (void)state;
+    open_stage(3, CALM_US);
+    elsewhere = fake_server_start(NULL);
+    size_t rule = fake_server_rule(
+        elsewhere, &(fake_rule_t){.command = "PUBLISH", .is_swallowed = true});
+    prober = live_open(live_options_of_port(fake_server_port(elsewhere)));
+    assert_int_equal(shoal_pubsub_set_prober(pubsub, prober), 0);
+    listener_begin(&a, pubsub, "x");
+    WAIT_FOR(fake_server_hits(elsewhere, rule) == 1);
+    assert_int_equal(shoal_pubsub_set_prober(pubsub, client), 0);
+    uint64_t before = probes();
+    WAIT_FOR(probes() >= before + 2);
+    assert_int_equal(restarts(), 0);
+    LISTENER_HEARS(&a, "+x ");
+    close_stage();
+}
+
 static void test_a_prober_that_is_not_allowed_to(void **state)
 {
     (void)state;
@@ -347,6 +367,42 @@ static void test_by_default_one_server_is_not_probed(void **state)
     close_stage();
 }
 
+/* ---- beside a question ---- */
+
+static void count_told(shoal_client_t *of, const shoal_event_t *event, void *data)
+{
+    (void)of;
+    if (shoal_event_kind(event) == SHOAL_EVENT_KEYSPACE_OFF)
+        ++*(_Atomic unsigned *)data;
+}
+
+/* In RESP2 a connection takes no CONFIG while it subscribes, and if only to the private channel:
+ * whether the server sends events of keys is asked over the next one. */
+static void test_a_question_waits_for_a_connection_without_the_channel(void **state)
+{
+    shoal_options_t *options = options_of(2, CALM_US);
+    _Atomic unsigned told = 0;
+
+    (void)state;
+    client = live_open(options_of(3, 0));
+    prober = NULL;
+    elsewhere = NULL;
+    assert_int_equal(shoal_options_set_on_event(options, count_told, (void *)&told), 0);
+    assert_int_equal(shoal_pubsub_open(options, &pubsub, NULL), 0);
+    shoal_options_free(options);
+    assert_int_equal(shoal_pubsub_set_prober(pubsub, client), 0);
+    listener_begin(&a, pubsub, "x");
+    WAIT_FOR(private_channels() == 1);
+    listener_remove(&a, "x");
+    WAIT_FOR(listener_stats(pubsub).names_confirmed_now == 0);
+    listener_add(&a, "k:__keyspace@0__:one");
+    listener_wait(&a);
+    live_ask(client, "CLIENT KILL TYPE pubsub");
+    WAIT_FOR(told == 1);
+    assert_int_equal(listener_stats(pubsub).desyncs, 0);
+    close_stage();
+}
+
 /* ---- lives ---- */
 
 static void test_whichever_ends_first(void **state)
@@ -409,11 +465,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_another_server_took_the_address),
         cmocka_unit_test(test_restarts_in_a_row_come_later_and_later),
         cmocka_unit_test(test_a_probe_that_fails_proves_nothing),
+        cmocka_unit_test(test_another_prober_in_place_of_one_that_is_silent),
         cmocka_unit_test(test_a_prober_that_is_not_allowed_to),
         cmocka_unit_test(test_an_acl_without_the_private_channel),
         cmocka_unit_test(test_probes_that_arrive_are_seen_by_nobody),
         cmocka_unit_test(test_messages_make_probes_needless),
         cmocka_unit_test(test_by_default_one_server_is_not_probed),
+        cmocka_unit_test(test_a_question_waits_for_a_connection_without_the_channel),
         cmocka_unit_test(test_whichever_ends_first),
         cmocka_unit_test(test_a_prober_of_the_same_thread),
     };

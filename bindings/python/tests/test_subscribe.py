@@ -133,6 +133,27 @@ def test_the_client_publishes_probes(own_server: Server, mode: str) -> None:
     face.end()
 
 
+def test_the_next_port_publishes_probes(own_server: Server) -> None:
+    """A port ends, for want of memory for example; the next command has another one."""
+
+    async def main() -> None:
+        async with (
+            shoal.aio.Client(own_server.url, probe_interval=1.0) as client,
+            client.subscribe("news") as subscription,
+        ):
+            await client.execute("PING")
+            client._find_port().detach()
+            await client.execute("PING")
+            # The first one may be left to the former port, which is driven no more.
+            until = time.monotonic() + PATIENCE_S
+            wanted = client.subscription_stats().probes + 2
+            while client.subscription_stats().probes < wanted:
+                assert await subscription.get(timeout=0.05) is None
+                assert time.monotonic() < until
+
+    asyncio.run(main())
+
+
 @in_some_modes
 def test_one_server_is_not_probed_by_default(own_server: Server, mode: str) -> None:
     for options in ({}, {"probe_interval": None}, {"probe_interval": 0}):

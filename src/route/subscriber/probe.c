@@ -191,6 +191,7 @@ static void publish(shoal__probe_t *probe, uint64_t now_us)
         return;
     }
     probe->slip = slip;
+    probe->prober = reception->prober;
     probe->sent_us = now_us;
     probe->heard_us = now_us - 1;
     shoal__counter_add(&reception->probes, 1);
@@ -208,6 +209,9 @@ static shoal__probe_act_t look(const shoal__probe_t *probe, uint64_t now_us,
         facts.said = atomic_load_explicit(&probe->slip->said, memory_order_acquire);
         facts.taken_us =
             atomic_load_explicit(&probe->slip->answered_us, memory_order_relaxed);
+        /* The former prober may never answer: perhaps nobody drives it any more. */
+        if (probe->prober != probe->reception->prober)
+            facts.said = SHOAL__PROBE_FAILED;
     }
     return shoal__probe_rule(&facts, now_us, ret_wake_us);
 }

@@ -41,7 +41,8 @@ typedef struct shoal__probe {
     uint64_t heard_us;             /* when a message came last, whatever its channel */
     uint64_t sent_us;              /* the probe under way; NEVER: there is none */
     unsigned restarts;             /* in a row */
-    shoal__probe_slip_t *slip;     /* of the probe under way */
+    shoal__probe_slip_t *slip;     /* of the probe under way ... */
+    uint32_t prober;               /* ... and which prober it was left to */
     char channel[SHOAL__RELAY_CHANNEL_BYTES + 1];
 } shoal__probe_t;
 
