@@ -18,6 +18,9 @@
 #include <string.h>
 
 #define CHANNELS 6u
+/* Each has a connection, which is dialed ten times a second at most: together they are killed
+ * more often. */
+#define PUBSUBS 3u
 #define NAMES (CHANNELS + 1) /* and a pattern, which all of them match */
 #define UNDER_WAY_MAX 500u   /* messages without a reply */
 #define KILL_EVERY 4000u
@@ -54,14 +57,15 @@ typedef enum trouble { KILLS, RESTARTS, CUTS } trouble_t;
 struct yard {
     redis_process_t *redis;
     shoal_client_t *client;
-    shoal_pubsub_t *pubsub;
+    shoal_pubsub_t *pubsubs[PUBSUBS];
     shoal_mailbox_t *mailbox;
     size_t messages;             /* of each channel */
     uint16_t *replies[CHANNELS]; /* how many subscriptions the server sent each to */
     _Atomic size_t under_way;
     _Atomic bool is_over;
     _Atomic bool is_stuck; /* the loop, in a callback */
-    reader_t by_callback, by_mailbox;
+    reader_t by_callback[PUBSUBS];
+    reader_t by_mailbox; /* of the first pubsub as well */
 };
 
 __attribute__((format(printf, 2, 3))) static void note_failure(reader_t *reader,
@@ -212,17 +216,16 @@ static void publish(unsigned channel, uint32_t number)
                      0);
 }
 
-static shoal_pubsub_stats_t stats_now(void)
-{
-    shoal_pubsub_stats_t stats = SHOAL_PUBSUB_STATS_INIT;
-
-    assert_int_equal(shoal_pubsub_stats(yard.pubsub, &stats), 0);
-    return stats;
-}
-
 static uint64_t losses(void)
 {
-    return stats_now().losses;
+    uint64_t count = 0;
+
+    for (unsigned i = 0; i < PUBSUBS; i++) {
+        shoal_pubsub_stats_t stats = SHOAL_PUBSUB_STATS_INIT;
+        assert_int_equal(shoal_pubsub_stats(yard.pubsubs[i], &stats), 0);
+        count += stats.losses;
+    }
+    return count;
 }
 
 static void kill_subscribers(void)
@@ -234,33 +237,41 @@ static void kill_subscribers(void)
     shoal_result_release(result);
 }
 
-static void wait_until_confirmed(const reader_t *reader)
+static void wait_until_confirmed(void)
 {
-    assert_int_equal(shoal_subscription_wait(reader->subscription, WAITING_US_MAX), 0);
+    for (unsigned i = 0; i < PUBSUBS; i++)
+        assert_int_equal(
+            shoal_subscription_wait(yard.by_callback[i].subscription, WAITING_US_MAX),
+            0);
+    assert_int_equal(
+        shoal_subscription_wait(yard.by_mailbox.subscription, WAITING_US_MAX), 0);
 }
 
-/* Without an answer, because the server was killed, nobody knows. */
-static bool has_subscribers(void)
+/* Without an answer, because the server was killed, nobody knows: 0. */
+static unsigned subscribers(void)
 {
     shoal_result_t *result;
+    unsigned count = 0;
     size_t bytes = 0;
 
     assert_int_equal(
         shoal_client_callf(yard.client, &result, "CLIENT LIST TYPE pubsub"), 0);
-    (void)shoal_reply_string(shoal_result_reply(result), &bytes);
+    const char *text = shoal_reply_string(shoal_result_reply(result), &bytes);
+    for (size_t i = 0; i < bytes; i++)
+        count += text[i] == '\n';
     shoal_result_release(result);
-    return bytes > 0;
+    return count;
 }
 
 /* It is not if most messages came before its connection was back. */
 static void await_cut(void)
 {
-    for (unsigned i = 0; i < 100 && has_subscribers(); i++)
+    for (unsigned i = 0; i < 100 && subscribers() > 0; i++)
         waiting_sleep_us(10000);
 }
 
 /* One time in four messages go on before the subscriptions are back.  They are when the server
- * has a subscriber, which none of those that it ended is: statistics may lag behind a loss. */
+ * has all subscribers, which none of those that it ended is: statistics may lag behind a loss. */
 static void make_trouble(trouble_t trouble, unsigned *random)
 {
     if (trouble == RESTARTS) {
@@ -279,9 +290,8 @@ static void make_trouble(trouble_t trouble, unsigned *random)
     }
     if (live_roll(random) % 4 == 0)
         return;
-    WAIT_FOR(has_subscribers());
-    wait_until_confirmed(&yard.by_callback);
-    wait_until_confirmed(&yard.by_mailbox);
+    WAIT_FOR(subscribers() == PUBSUBS);
+    wait_until_confirmed();
 }
 
 static void publish_all(trouble_t trouble)
@@ -309,7 +319,8 @@ static shoal_options_t *make_options(void)
     return options;
 }
 
-static void subscribe(reader_t *reader, const char *what, shoal_mailbox_t *mailbox)
+static void subscribe(reader_t *reader, const char *what, shoal_pubsub_t *pubsub,
+                      shoal_mailbox_t *mailbox)
 {
     static const shoal_name_t names[] = {
         {SHOAL_NAME_CHANNEL, "ledger:0", 8},    {SHOAL_NAME_CHANNEL, "ledger:1", 8},
@@ -328,9 +339,9 @@ static void subscribe(reader_t *reader, const char *what, shoal_mailbox_t *mailb
     receiver.on_item = mailbox ? NULL : on_item;
     receiver.mailbox = mailbox;
     receiver.data = reader;
-    assert_int_equal(shoal_pubsub_subscribe(yard.pubsub, names, NAMES, &receiver,
-                                            &reader->subscription),
-                     0);
+    assert_int_equal(
+        shoal_pubsub_subscribe(pubsub, names, NAMES, &receiver, &reader->subscription),
+        0);
 }
 
 /* What a receiver has seen was sent to it: the server says so itself. */
@@ -349,7 +360,7 @@ static void check_reader(const reader_t *reader)
         }
     }
     print_message("%s: %zu messages, %zu unknown: got %zu, skipped %zu behind %zu "
-                  "gaps; %zu losses\n",
+                  "gaps; %zu losses of all pubsubs\n",
                   reader->what, yard.messages * CHANNELS, unknown, (size_t)reader->got,
                   (size_t)reader->skipped, (size_t)reader->gaps, (size_t)losses());
 }
@@ -362,18 +373,18 @@ static bool has_all(const reader_t *reader, uint32_t number)
     return true;
 }
 
-/* Publishes to all channels; whether the server had a channel and a pattern to send each to. */
+/* Publishes to all channels; whether the server had a channel and a pattern of each pubsub to
+ * send them to. */
 static bool publish_to_both(uint32_t number)
 {
     unsigned both = 0;
 
-    wait_until_confirmed(&yard.by_callback);
-    wait_until_confirmed(&yard.by_mailbox);
+    wait_until_confirmed();
     for (unsigned i = 0; i < CHANNELS; i++)
         publish(i, number);
     WAIT_FOR(yard.under_way == 0);
     for (unsigned i = 0; i < CHANNELS; i++)
-        both += yard.replies[i][number] == 2;
+        both += yard.replies[i][number] == 2 * PUBSUBS;
     return both == CHANNELS;
 }
 
@@ -389,7 +400,8 @@ static void publish_last(void)
         waiting_sleep_us(10000);
         assert_true(number < yard.messages + LAST_MAX);
     }
-    WAIT_FOR(has_all(&yard.by_callback, number));
+    for (unsigned i = 0; i < PUBSUBS; i++)
+        WAIT_FOR(has_all(&yard.by_callback[i], number));
     WAIT_FOR(has_all(&yard.by_mailbox, number));
 }
 
@@ -412,7 +424,8 @@ static void begin(size_t messages)
     }
     yard.client = live_open(make_options());
     options = make_options();
-    assert_int_equal(shoal_pubsub_open(options, &yard.pubsub, NULL), 0);
+    for (unsigned i = 0; i < PUBSUBS; i++)
+        assert_int_equal(shoal_pubsub_open(options, &yard.pubsubs[i], NULL), 0);
     shoal_options_free(options);
     assert_int_equal(
         shoal_mailbox_new(MAILBOX_MAX, 0, SHOAL_OVERFLOW_NEWEST, &yard.mailbox), 0);
@@ -420,16 +433,19 @@ static void begin(size_t messages)
 
 static void finish(void)
 {
-    shoal_subscription_close(yard.by_callback.subscription);
     shoal_subscription_close(yard.by_mailbox.subscription);
-    assert_int_equal(shoal_pubsub_close_and_wait(yard.pubsub), 0);
-    shoal_pubsub_release(yard.pubsub);
+    for (unsigned i = 0; i < PUBSUBS; i++) {
+        shoal_subscription_close(yard.by_callback[i].subscription);
+        assert_int_equal(shoal_pubsub_close_and_wait(yard.pubsubs[i]), 0);
+        shoal_pubsub_release(yard.pubsubs[i]);
+    }
     shoal_mailbox_free(yard.mailbox);
     live_finish(yard.client);
     redis_process_stop(yard.redis);
     for (unsigned i = 0; i < CHANNELS; i++) {
         free(yard.replies[i]);
-        free(yard.by_callback.seen[i]);
+        for (unsigned n = 0; n < PUBSUBS; n++)
+            free(yard.by_callback[n].seen[i]);
         free(yard.by_mailbox.seen[i]);
     }
 }
@@ -443,15 +459,21 @@ static void run(size_t messages, trouble_t trouble)
     assert_int_equal(pthread_create(&thread, NULL, empty_mailbox, &yard), 0);
     for (unsigned i = 0; i < CHANNELS; i++)
         publish(i, 0);
-    subscribe(&yard.by_callback, "by callback", NULL);
-    subscribe(&yard.by_mailbox, "by mailbox", yard.mailbox);
+    for (unsigned i = 0; i < PUBSUBS; i++)
+        subscribe(&yard.by_callback[i], "by callback", yard.pubsubs[i], NULL);
+    subscribe(&yard.by_mailbox, "by mailbox", yard.pubsubs[0], yard.mailbox);
+    uint64_t since_us = waiting_now_us();
     publish_all(trouble);
+    print_message("%.1f losses in a second\n",
+                  (double)losses() * 1e6 / (double)(waiting_now_us() - since_us));
     publish_last();
     yard.is_over = true;
     pthread_join(thread, NULL);
-    check_reader(&yard.by_callback);
+    for (unsigned i = 0; i < PUBSUBS; i++) {
+        check_reader(&yard.by_callback[i]);
+        assert_true(yard.by_callback[i].gaps > 0);
+    }
     check_reader(&yard.by_mailbox);
-    assert_true(yard.by_callback.gaps > 0);
     finish();
 }
 
