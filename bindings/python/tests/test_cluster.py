@@ -221,7 +221,8 @@ def test_the_topology(face: Face, cluster: Cluster) -> None:
 
 
 def test_events_of_nodes(face: Face) -> None:
-    """A node may be silent for a while on a busy machine: then it was up before."""
+    """On a busy machine a node may be silent for a while, but it was up before; or it
+    may be dialed in vain at first."""
     kinds: list[str] = []
 
     def is_up() -> bool:
@@ -231,7 +232,8 @@ def test_events_of_nodes(face: Face) -> None:
     face.execute("PING")
     face.until(is_up)
     face.until(lambda: face.stats().views_asked > 0)
-    assert "node_down" not in kinds[: kinds.index("node_up")]
+    if face.stats().attempts_failed == 0:
+        assert "node_down" not in kinds[: kinds.index("node_up")]
 
 
 def test_connections_have_a_bound(connect: Connect, cluster: Cluster) -> None:
