@@ -315,24 +315,22 @@ static void take_strings(shoal__decoder_t *decoder)
 {
     redisReader *reader = decoder->reader;
     redisReadTask *task = reader->ridx > 0 ? reader->task[reader->ridx] : NULL;
-    shoal_reply_t leaf = {.type = SHOAL_REPLY_STRING};
-    shoal__bytes_t text;
-    size_t bytes;
 
     if (!task || decoder->frame.mode != SHOAL__FRAME_SINK ||
         (task->type >= 0 && task->type != REDIS_REPLY_STRING))
         return;
-    while (task->idx < task->parent->elements - 1 &&
-           (bytes = shoal__string_run_next(unread(reader), task->type >= 0, &text)) >
-               0) {
-        reader->pos += bytes;
-        reader->buf[reader->pos - 2] = '\0';
-        task->idx++;
-        task->type = -1;
-        leaf.as.text.data = text.bytes > 0 ? text.data : "";
-        leaf.as.text.bytes = text.bytes;
-        shoal__frame_leaf_to_sink(&decoder->frame, &leaf, 0);
-    }
+    shoal__string_run_t run = {.sink = decoder->frame.target.sink,
+                               .sink_data = decoder->frame.target.sink_data,
+                               .at = reader->buf + reader->pos,
+                               .end = reader->buf + reader->len,
+                               .has_type = task->type >= 0};
+    size_t count =
+        shoal__string_run_give(&run, (size_t)(task->parent->elements - 1 - task->idx));
+    if (count == 0)
+        return;
+    reader->pos = (size_t)(run.at - reader->buf);
+    task->idx += (int)count;
+    task->type = -1;
 }
 
 /* Take every whole frame out of the reader. */

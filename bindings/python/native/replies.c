@@ -105,17 +105,11 @@ static void write_big_number(shoalpy_writer_t *writer, const shoal_reply_t *leaf
     writer->needs_help = true;
 }
 
-void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
+static void write_other(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
 {
     shoalpy_stream_t *stream = writer->stream;
-    shoal_reply_type_t type = shoal_reply_type(leaf);
 
-    if (type == SHOAL_REPLY_STRING) { /* nearly always */
-        write_string(writer, leaf);
-        count_child(writer);
-        return;
-    }
-    switch (type) {
+    switch (shoal_reply_type(leaf)) {
     case SHOAL_REPLY_STRING:
     case SHOAL_REPLY_STATUS:
     case SHOAL_REPLY_VERBATIM:
@@ -145,6 +139,21 @@ void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
         shoalpy_stream_opcode(stream, OP_NONE);
         break;
     }
+    count_child(writer);
+}
+
+void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
+{
+    size_t bytes;
+    const char *data;
+
+    if (shoal_reply_type(leaf) != SHOAL_REPLY_STRING ||
+        writer->flags & SHOALPY_AS_TEXT) {
+        write_other(writer, leaf);
+        return;
+    }
+    data = shoal_reply_string(leaf, &bytes); /* nearly always */
+    shoalpy_stream_short_bytes(writer->stream, data, bytes);
     count_child(writer);
 }
 

@@ -192,18 +192,26 @@ static void put_back(shoalpy_results_t *results)
         shoalpy_stream_release(&results->aside);
 }
 
-static shoalpy_writer_t *writer_of(const shoalpy_way_t *way)
+/* The reply begins, or goes on at the stream's end. */
+static shoalpy_writer_t *ready_writer(const shoalpy_way_t *way)
 {
     shoalpy_results_t *results = way->results;
 
-    if (results->writer.is_under_way && !results->is_aside)
-        return &results->writer;
     open_list(results, results->next);
     if (results->is_aside)
         put_back(results);
     else
         shoalpy_writer_begin(&results->writer, way->reply_flags, &results->stream);
     return &results->writer;
+}
+
+static inline shoalpy_writer_t *writer_of(const shoalpy_way_t *way)
+{
+    shoalpy_results_t *results = way->results;
+
+    if (results->writer.is_under_way && !results->is_aside)
+        return &results->writer;
+    return ready_writer(way);
 }
 
 static void on_leaf(const shoal_reply_t *leaf, void *data)
