@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(
 
 ROUNDS = scaled(300)
 #: What caches of the interpreter may gain: far less than one in each round.
-SLACK = 100
+SLACK = 10
 
 
 def gained(act: Callable[[], object], rounds: int = ROUNDS) -> int:
