@@ -66,7 +66,13 @@ void shoalpy_caller_free(shoalpy_caller_t *caller)
     free(caller);
 }
 
-/* Read the commands, and enter the core, which lasts from now on.  0 or an error. */
+shoalpy_requests_t *shoalpy_caller_requests(shoalpy_caller_t *caller)
+{
+    return &caller->requests;
+}
+
+/* Read the commands, unless a packer has put them, and enter the core, which lasts from now
+ * on.  0 or an error. */
 static int begin(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *stream,
                  size_t bytes)
 {
@@ -77,7 +83,7 @@ static int begin(shoalpy_caller_t *caller, shoalpy_core_t *core, const char *str
     if (caller->core) /* a signal handler calls within the call that it interrupted */
         return SHOAL_ELOOP;
     caller->error.text[0] = '\0';
-    rc = shoalpy_requests_read(&caller->requests, stream, bytes);
+    rc = stream ? shoalpy_requests_read(&caller->requests, stream, bytes) : 0;
     caller->refused_at = caller->requests.count;
     if (rc == 0)
         rc = shoalpy_core_enter(core);

@@ -49,15 +49,18 @@ shoalpy_caller_t *shoalpy_caller_new(void);
 /* Not with a call under way.  NULL is allowed. */
 void shoalpy_caller_free(shoalpy_caller_t *caller);
 
-/* One command, given as a pickled tuple; its stream is the value or the tuple of its
- * kind.  `target`: NULL: as the command says.  `into`: where a large string goes; NULL
+/* For a packer, which fills it for the next call. */
+shoalpy_requests_t *shoalpy_caller_requests(shoalpy_caller_t *caller);
+
+/* One command, given as a pickled tuple, or without a stream the one that a packer has put;
+ * the stream of the result is the value or the tuple of its kind.  `target`: NULL: as the command says.  `into`: where a large string goes; NULL
  * unless reply_flags has SHOALPY_INTO. */
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
                             uint64_t timeout_us, unsigned reply_flags,
                             const shoalpy_target_t *target, shoalpy_into_t *into);
-/* Many, given as a pickled list of tuples; the stream is that of shoalpy_results_t, the
- * kind is SHOALPY_PLAIN. */
+/* Many, given as a pickled list of tuples, or as above; the stream is that of
+ * shoalpy_results_t, the kind is SHOALPY_PLAIN. */
 int64_t shoalpy_caller_call_many(shoalpy_caller_t *caller, shoalpy_core_t *core,
                                  const char *stream, size_t bytes, uint32_t call_flags,
                                  uint64_t timeout_us, unsigned reply_flags,

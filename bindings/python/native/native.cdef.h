@@ -521,6 +521,8 @@ int shoalpy_callers_init(void);
 unsigned shoalpy_callers_turns(void);
 shoalpy_caller_t *shoalpy_caller_new(void);
 void shoalpy_caller_free(shoalpy_caller_t *caller);
+typedef struct shoalpy_requests shoalpy_requests_t;
+shoalpy_requests_t *shoalpy_caller_requests(shoalpy_caller_t *caller);
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
                             uint64_t timeout_us, unsigned reply_flags,
@@ -546,7 +548,6 @@ int shoalpy_port_new(shoalpy_core_t *core, size_t outstanding_max,
                      shoalpy_port_t **ret_port);
 void shoalpy_port_free(shoalpy_port_t *port);
 const shoalpy_port_view_t *shoalpy_port_view(const shoalpy_port_t *port);
-typedef struct shoalpy_requests shoalpy_requests_t;
 shoalpy_requests_t *shoalpy_port_requests(shoalpy_port_t *port);
 int64_t shoalpy_port_submit(shoalpy_port_t *port, const char *stream, size_t bytes,
                             uint32_t call_flags, uint64_t timeout_us,

@@ -149,6 +149,10 @@ class Ending:
     def end(self, port: Port) -> None: ...
 
 
+class Row(tuple):  # type: ignore[type-arg]
+    """Of commands C takes tuples themselves."""
+
+
 class Word(str):
     """A subclass of a type that C takes."""
 
@@ -196,8 +200,17 @@ def test_what_needs_a_stream(take: _requests.Taker, argument: Any) -> None:
 def test_what_is_no_command(take: _requests.Taker) -> None:
     for row in ((), ["GET", "k"], "GET", None):
         assert take([("PING",), row]) is False
-    with pytest.raises(TypeError, match="list"):
-        take((("PING",),))  # type: ignore[arg-type]
+    assert take((("PING",),)) is False
+    assert take(()) is False
+    for row in ("GET", None, Row(("PING",))):
+        with pytest.raises(TypeError, match="list"):
+            take(row)  # type: ignore[arg-type]
+
+
+def test_one_command_is_taken(take: _requests.Taker) -> None:
+    assert take(("SET", b"k", 1, -1.5)) is True
+    for argument in NOT_TAKEN:
+        assert take(("SET", "k", argument)) is False
 
 
 def test_taking_keeps_nothing(take: _requests.Taker) -> None:
@@ -206,4 +219,5 @@ def test_taking_keeps_nothing(take: _requests.Taker) -> None:
     before = [*map(sys.getrefcount, arguments), sys.getrefcount(commands)]
     for _ in range(1000):
         assert take(commands[:4]) and not take(commands)
+        assert take(commands[0]) and not take(commands[4])
     assert [*map(sys.getrefcount, arguments), sys.getrefcount(commands)] == before

@@ -166,6 +166,7 @@ def test_no_memory_for_what_a_thread_sends(
     with shoal.Client(server.url) as client:
         client.execute("PING")
         with monkeypatch.context() as patch:
+            patch.setattr(_calls._thread.caller, "take", lambda commands: False)
             patch.setattr(_calls._thread.caller, "pack", lack)
             with pytest.raises(MemoryError):
                 if name == "execute":

@@ -57,19 +57,27 @@ static bool take_command(shoalpy_requests_t *requests, PyObject *command)
     return shoalpy_requests_end_command(requests, (size_t)count) == 0;
 }
 
+static bool take_list(shoalpy_requests_t *requests, PyObject *commands)
+{
+    Py_ssize_t count = PyList_Size(commands);
+
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!take_command(requests, PyList_GetItem(commands, i)))
+            return false;
+    return true;
+}
+
 int shoalpy_commands_take(shoalpy_requests_t *requests, PyObject *commands)
 {
-    Py_ssize_t count;
+    bool is_list = Py_IS_TYPE(commands, &PyList_Type);
 
-    if (!Py_IS_TYPE(commands, &PyList_Type)) {
-        PyErr_SetString(PyExc_TypeError, "commands are a list");
+    if (!is_list && !Py_IS_TYPE(commands, &PyTuple_Type)) {
+        PyErr_SetString(PyExc_TypeError, "commands are a list, or one tuple");
         return -1;
     }
     shoalpy_requests_begin(requests);
-    count = PyList_Size(commands);
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!take_command(requests, PyList_GetItem(commands, i)))
-            return 0;
+    if (!(is_list ? take_list : take_command)(requests, commands))
+        return 0;
     shoalpy_requests_finish(requests);
     return 1;
 }

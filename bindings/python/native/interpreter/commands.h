@@ -13,9 +13,9 @@
 #include "requests.h"
 #include <Python.h>
 
-/* A list of tuples, which must outlive the commands.  1: done; 0: something in it is not for
- * this way, or memory lacks, and what is in `requests` is of no use; -1: TypeError: it is no
- * list. */
+/* A list of tuples, or the tuple of one command, which must outlive the commands.  1: done;
+ * 0: something in it is not for this way, or memory lacks, and what is in `requests` is of no
+ * use; -1: TypeError: it is neither. */
 int shoalpy_commands_take(shoalpy_requests_t *requests, PyObject *commands);
 
 #endif

@@ -13,13 +13,14 @@ from typing import Any
 from ._native import ffi, lib
 from ._outcomes import reason_of, tell
 from ._replies import Conversion, new_reader
-from ._requests import Packer, native_buffers, new_packer
+from ._requests import Packer, Taker, native_buffers, new_packer, new_taker
 from ._targets import NO_TARGET
 from .exceptions import Fate, ForkError
 
 EAGAIN: int = lib.SHOAL_EAGAIN
 _EFORK: int = lib.SHOAL_EFORK
 
+_NULL = ffi.NULL
 _call = lib.shoalpy_caller_call
 _call_many = lib.shoalpy_caller_call_many
 _resume = lib.shoalpy_caller_resume
@@ -57,13 +58,14 @@ def _lend(native: Any, large: Sequence[bytes]) -> None:
 class _Caller:
     """What one thread needs for one call at a time."""
 
-    __slots__ = ("native", "pack", "read")
+    __slots__ = ("native", "pack", "read", "take")
 
     def __init__(self) -> None:
         self.native: Any = ffi.gc(lib.shoalpy_caller_new(), lib.shoalpy_caller_free)
         if self.native == ffi.NULL:
             raise MemoryError
         self.read = new_reader(self.native)
+        self.take: Taker = new_taker(lib.shoalpy_caller_requests(self.native))
         self.pack: Packer = new_packer(functools.partial(_lend, self.native))
 
 
@@ -122,8 +124,11 @@ def call(
     _thread.caller = None
     native = caller.native
     try:
+        stream, size = _NULL, 0  # C takes the command itself
         try:
-            stream = caller.pack(command)
+            if not caller.take(command):
+                stream = caller.pack(command)
+                size = len(stream)
         except MemoryError:
             raise
         except Exception as error:
@@ -132,7 +137,7 @@ def call(
             native,
             core,
             stream,
-            len(stream),
+            size,
             call_flags,
             timeout_us,
             conversion.flags,
@@ -173,8 +178,11 @@ def call_many(
     _thread.caller = None
     native = caller.native
     try:
+        stream, size = _NULL, 0  # C takes the commands themselves
         try:
-            stream = caller.pack(commands)
+            if not caller.take(commands):
+                stream = caller.pack(commands)
+                size = len(stream)
         except MemoryError:
             raise
         except Exception as error:
@@ -183,7 +191,7 @@ def call_many(
             native,
             core,
             stream,
-            len(stream),
+            size,
             call_flags,
             timeout_us,
             reply_flags,

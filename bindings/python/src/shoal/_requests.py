@@ -177,9 +177,9 @@ def new_packer(lend: Lend | None = None) -> Packer:
     return _new_fast_packer(lend) if IS_FAST else _pack_slowly
 
 
-#: Puts a list of commands into C's memory, without a stream. False: some argument is
-#: not for this way.
-Taker = Callable[[list[Any]], bool]
+#: Puts a list of commands, or one, into C's memory, without a stream. False: some
+#: argument is not for this way.
+Taker = Callable[[Sequence[Any]], bool]
 
 
 def new_taker(requests: Any) -> Taker:
