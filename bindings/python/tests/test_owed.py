@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from shoal._replies import Conversion
-from shoal.aio._owed import Owed
+from shoal.aio._owed import Owed, Taken
 
 PLAIN = Conversion(None)
 OTHER = Conversion(None, is_classic=True)
@@ -40,6 +40,14 @@ def batch(loop: asyncio.AbstractEventLoop, owed: Owed) -> Batch:
     return register
 
 
+def complete(owed: Owed, items: list[Any]) -> None:
+    taken: list[Taken] = []
+    try:
+        owed.take(items, taken)
+    finally:
+        owed.resolve(taken, is_now=False)
+
+
 def results(futures: list[Any]) -> list[Any]:
     return [future.result() if future.done() else None for future in futures]
 
@@ -62,7 +70,7 @@ def test_every_future_gets_its_own(
     futures = batch(10, 3) + batch(13, 3, conversion)
     due = 6
     for first, replies in zip(items[::2], items[1::2], strict=True):
-        owed.complete([first, replies])
+        complete(owed, [first, replies])
         due -= len(replies)
         assert len(owed) == due == len(owed.futures()) == len(owed.numbers(None))
     assert results(futures) == [0, 1, 2, 3, 4, 5]
@@ -72,7 +80,7 @@ def test_one_by_one(owed: Owed, batch: Batch) -> None:
     """Out of long runs."""
     futures = batch(0, 50_000) + batch(50_000, 50_000, OTHER)
     for number in range(100_000):
-        owed.complete([number, [number]])
+        complete(owed, [number, [number]])
     assert results(futures) == list(range(100_000))
     assert len(owed) == 0 and not owed.futures()
 
@@ -82,8 +90,8 @@ def test_the_callers_list_is_not_ours(
 ) -> None:
     futures = [loop.create_future() for _ in range(3)]
     assert owed.register(0, futures, PLAIN)
-    owed.complete([0, [b"a", b"b"]])
-    owed.complete([2, [b"c"]])
+    complete(owed, [0, [b"a", b"b"]])
+    complete(owed, [2, [b"c"]])
     assert results(futures) == [b"a", b"b", b"c"]
 
 
@@ -91,7 +99,7 @@ def test_the_callers_list_is_not_ours(
 def test_a_number_of_nobody(owed: Owed, batch: Batch, items: list[Any]) -> None:
     futures = batch(10, 3)
     with pytest.raises(KeyError):
-        owed.complete(items)
+        complete(owed, items)
     # No future has gone astray: each one fails.
     owed.fail_all(lambda: ConnectionError("gone"))
     assert [type(future.exception()) for future in futures] == [ConnectionError] * 3
@@ -102,7 +110,7 @@ def test_a_number_that_is_taken(owed: Owed, batch: Batch) -> None:
     futures = batch(10, 3)
     assert not owed.register(10, batch(20, 1), PLAIN)
     batch(30, 3)
-    owed.complete([31, [b"x"]])
+    complete(owed, [31, [b"x"]])
     assert not owed.register(30, futures, PLAIN)
 
 
@@ -115,7 +123,7 @@ def test_another_future_takes_its_place(
     futures[at].cancel()
     assert owed.pass_on(futures[at], late) == [10 + at]
     assert len(owed) == 3 and owed.numbers({id(late)}) == [10 + at]
-    owed.complete([10, [0, 1, 2]])
+    complete(owed, [10, [0, 1, 2]])
     futures[at] = late
     assert results(futures) == [0, 1, 2]
 
@@ -125,7 +133,7 @@ def test_what_was_cancelled_just_before(
 ) -> None:
     futures = batch(10, 3)
     futures[1].cancel()
-    owed.complete([10, [0, 1, 2]])
+    complete(owed, [10, [0, 1, 2]])
     assert futures[0].result() == 0 and futures[2].result() == 2
     late = loop.create_future()
     assert owed.pass_on(futures[1], late) == [] and late.result() == 1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
 #include "values.h"
+#include "waiter.h"
 
 /* cffi makes the module.  This file calls cffi's initialization, which the build renames, and
  * adds functions that take and return the interpreter's own objects. */
@@ -45,8 +46,8 @@ static PyObject *take_commands(PyObject *address, PyObject *commands)
     return taken < 0 ? NULL : PyBool_FromLong(taken);
 }
 
-/* A function that puts a list of commands into a shoalpy_requests_t, whose address is given
- * here, and which outlives the function.  It returns whether it could. */
+/* A function that puts a list of commands, or one, into a shoalpy_requests_t, whose address is
+ * given here, and which outlives the function.  It returns whether it could. */
 static PyObject *new_packer(PyObject *module, PyObject *address)
 {
     static PyMethodDef packer = {"packer", take_commands, METH_O, NULL};
@@ -70,7 +71,8 @@ PyMODINIT_FUNC PyInit__native(void)
 {
     PyObject *module = shoalpy_init_glue();
 
-    if (module && PyModule_AddFunctions(module, functions) < 0)
+    if (module && (PyModule_AddFunctions(module, functions) < 0 ||
+                   shoalpy_waiter_init(module) < 0))
         Py_CLEAR(module);
     return module;
 }

@@ -107,4 +107,13 @@ def future_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:
     return loop.create_future
 
 
+def is_usual(loop: asyncio.AbstractEventLoop) -> bool:
+    """Is it one of asyncio's own, or of uvloop's? Their tasks await anything that has
+    asyncio's protocol for that."""
+    kind = type(loop)
+    if getattr(kind, "create_future", None) is _usual_create_future:
+        return True
+    return kind.__module__.partition(".")[0] == "uvloop"
+
+
 _usual_create_future = asyncio.BaseEventLoop.create_future

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
 from collections.abc import Callable, Container
 from itertools import chain
-from operator import length_hint
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from .._native import lib
 from .._replies import PLAIN, Conversion
 from ._batch import Future, fail_future
+from ._waiters import resolve
 
+#: Futures, and the value of each.
+Taken = tuple[list[Future], list[Any]]
 #: A run is cut into this many parts at most.
 _PARTS_MAX = 16
 
@@ -117,27 +118,40 @@ class Owed:
             self._count += 1
         return numbers
 
-    def complete(self, items: list[Any]) -> None:
-        """Results from C: [number, what, ...]. KeyError: no future has that number."""
+    def take(self, items: list[Any], taken: list[Taken]) -> None:
+        """Results from C: [number, what, ...]. Those that need no conversion come to
+        `taken`, with their futures: resolve() follows. KeyError: no future has that
+        number."""
         pairs = iter(items)
         for first, what in zip(pairs, pairs, strict=True):
             if type(what) is list and self._is_quick:
-                futures = self._take(first, len(what))
-                replies = iter(what)
-                done = map(self._set_result, futures, replies)
-                while True:
-                    try:
-                        deque(done, 0)
-                        break
-                    except asyncio.InvalidStateError:
-                        at = len(what) - length_hint(replies) - 1
-                        self._miss(futures[at], PLAIN, what[at], self._default)
+                taken.append((self._take(first, len(what)), what))
             elif type(what) is list:
                 for number, reply in enumerate(what, first):
                     self._complete_one(number, PLAIN, reply)
             else:
                 reply = what[1] if what[0] == lib.SHOALPY_HELP else what
                 self._complete_one(first, what[0], reply)
+
+    def resolve(self, taken: list[Taken], *, is_now: bool) -> None:
+        """Complete what was taken. `is_now`: no task runs, and those that wait go on in
+        here; if one of them ends with an interrupt, the others later."""
+        left = iter(taken)
+        try:
+            for futures, values in left:
+                self._resolve(futures, values, is_now)
+        except BaseException:
+            for futures, values in left:
+                self._resolve(futures, values, False)
+            raise
+
+    def _resolve(self, futures: list[Future], values: list[Any], is_now: bool) -> None:
+        missed: list[int] = []
+        try:
+            resolve(futures, values, self._set_result, is_now, missed)
+        finally:
+            for at in missed:
+                self._miss(futures[at], PLAIN, values[at], self._default)
 
     def _miss(
         self, future: Future, kind: int, what: Any, conversion: Conversion

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import sys
 import weakref
+from asyncio import current_task
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import partial
 from operator import setitem
@@ -25,8 +26,9 @@ from ._backlog import Backlog
 from ._batch import Batch, Extras, Future
 from ._loans import LARGE, Loan, take_back
 from ._loop import Reader, forget_reader
-from ._owed import Owed
+from ._owed import Owed, Taken
 from ._tick import Tick
+from ._waiters import any_done
 
 _submit = lib.shoalpy_port_submit
 _pump = lib.shoalpy_port_pump
@@ -82,6 +84,9 @@ class Port(Tick):
         self._is_done = type(loop.create_future()).done
         self._cancelled: list[Future] = []
         self._backlog = Backlog(loop, _BACKLOG_MAX)
+        #: Results that came while a task was submitting.
+        self._arrived: list[Any] = []
+        self._has_made_room = False
         #: The backlog is looked at again soon, without a result.
         self._is_looking = False
         self.is_open = True
@@ -112,7 +117,7 @@ class Port(Tick):
         return futures
 
     def _enqueue(self, batch: Batch, *, more_follow: bool = False) -> None:
-        if True in map(self._is_done, batch.futures):  # cancelled in the same tick
+        if any_done(batch.futures, self._is_done):  # cancelled in the same tick
             batch.leave_out_done()
         if not batch.commands:
             return
@@ -189,7 +194,9 @@ class Port(Tick):
                 ):
                     self._doubt()
                 _working.add(self)
-                self._complete(self._read(status))
+                if items := self._read(status):
+                    self._arrived += items
+                    self.loop.call_soon(self._deliver)
         finally:
             self._is_busy = False
         return self._send_otherwise(batch, status) if status < 0 else []
@@ -249,19 +256,18 @@ class Port(Tick):
         if self._is_busy:
             self._pump_soon()
         else:
-            self._pump()
+            self._pump(is_now=True)
 
-    def _pump(self) -> int:
+    def _pump(self, *, is_now: bool = False) -> int:
         """Let C work, and complete what it has. Its status."""
         self._is_busy = True
         try:
             status = int(_pump(self._native))
-            items = self._read(status)
-            self._complete(items)
+            self._arrived += self._read(status)
         finally:
             self._is_busy = False
-        if items and self._backlog:
-            self._retry()
+        self._complete(is_now=is_now)
+        self._fill_room()
         return status
 
     def _read(self, status: int) -> list[Any]:
@@ -280,15 +286,57 @@ class Port(Tick):
             self._doubt()
         return []
 
-    def _complete(self, items: list[Any]) -> None:
+    def _deliver(self) -> None:
+        """What came while a task was submitting."""
+        if self._is_busy:
+            self.loop.call_soon(self._deliver)
+        else:
+            self._complete(is_now=True)
+            self._fill_room()
+
+    def _fill_room(self) -> None:
+        """Results may have made room for what was kept back."""
+        if self._has_made_room and self._backlog:
+            self._has_made_room = False
+            self._retry()
+
+    def _complete(self, *, is_now: bool) -> None:
+        """Tell the tasks of the results that are there. `is_now`: the event loop calls,
+        so that no task runs; they go on in here, one after the other."""
         if self._loans:
             take_back(self._loans)
+        taken: list[Taken] = []
+        was_busy, self._is_busy = self._is_busy, True
+        items, self._arrived = self._arrived, []
         try:
-            self._owed.complete(items)
+            self._owed.take(items, taken)
         except KeyError:  # no future has that number
             self._doubt()
+        finally:
+            self._is_busy = was_busy
         if not self.waiting:
             _working.discard(self)
+        self._has_made_room |= bool(items)
+        if not is_now or current_task(self.loop) is not None:
+            self._owed.resolve(taken, is_now=False)
+        elif taken:
+            self._run_tasks(taken)
+
+    def _run_tasks(self, taken: list[Taken]) -> None:
+        """Let the tasks of these go on. What they queue leaves together, when all have
+        run; or when the tick is over, if others may follow."""
+        was_scheduled, self.is_scheduled = self.is_scheduled, True
+        is_over = False
+        try:
+            self._owed.resolve(taken, is_now=True)
+            is_over = not self._ready
+        finally:
+            if not was_scheduled:
+                self.is_scheduled = False
+                if is_over:
+                    self.flush()
+                elif self.queued:
+                    self.schedule()
 
     # ---- cancelling ----
 
@@ -349,6 +397,8 @@ class Port(Tick):
 
     def _fail_all(self, make_error: Callable[[], BaseException]) -> None:
         """Fail all commands to which C owes a result."""
+        with contextlib.suppress(RuntimeError):  # the loop may be closed
+            self._complete(is_now=False)
         _working.discard(self)
         self._owed.fail_all(make_error)
 

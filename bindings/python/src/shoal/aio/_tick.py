@@ -12,6 +12,7 @@ from typing import Any
 from .._options import Options
 from ._batch import Batch, Extras, Future, WithExtras, runs_of
 from ._loop import future_maker
+from ._waiters import waiter_maker
 
 #: Fewer callers are not worth a second write in a tick.
 _EARLY_MIN = 64
@@ -39,6 +40,8 @@ class Tick(ABC):
         #: two steps, and submit.
         self.queued: list[Any] = []
         self.create_future = future_maker(loop)
+        #: For what is awaited at once, by one task.
+        self.create_waiter = waiter_maker(loop)
         #: Asking for the running loop costs a system call until CPython 3.12; the
         #: loop's own note of its thread costs none.
         self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")

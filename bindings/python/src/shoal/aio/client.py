@@ -170,7 +170,7 @@ class Client(
             else port.loop is not _get_running_loop()
         ):
             port = self._find_port()
-        future = port.create_future()
+        future = port.create_waiter()
         queued = port.queued
         queued += (args, future)
         if not port.is_scheduled:
@@ -195,7 +195,7 @@ class Client(
             else port.loop is not _get_running_loop()
         ):
             port = self._find_port()
-        future = port.create_future()
+        future = port.create_waiter()
         queued = port.queued
         queued += (args, future)
         if not port.is_scheduled:
@@ -335,7 +335,7 @@ class Client(
             else port.loop is not _get_running_loop()
         ):
             port = self._find_port()
-        future = port.create_future()
+        future = port.create_waiter()
         queued = port.queued
         queued += (args, future)
         if not port.is_scheduled:

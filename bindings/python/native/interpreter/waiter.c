@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+#include "waiter.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <structmember.h>
+
+enum state { PENDING, HAS_VALUE, HAS_ERROR, CANCELLED };
+
+typedef struct waiter {
+    /* clang-format off */
+    PyObject_HEAD
+        /* clang-format on */
+        PyObject *loop;
+    PyObject *callback,
+        *context;         /* of the task that waits; NULL: none, or it was told */
+    PyObject *value;      /* or the exception, or what cancel() was told, or NULL */
+    PyObject *references; /* weak ones */
+    char is_blocking;     /* asyncio's mark: it was awaited just now */
+    enum state state;
+} waiter_t;
+
+/* Of this process, for ever. */
+static PyTypeObject *waiter_type;
+static PyObject *invalid_state, *cancelled_error, *copy_context;
+static PyObject *call_soon_name, *run_name, *context_names; /* ("context",) */
+
+static bool is_waiter(PyObject *object)
+{
+    return Py_IS_TYPE(object, waiter_type);
+}
+
+static waiter_t *of(PyObject *object)
+{
+    return (waiter_t *)object;
+}
+
+/* ---- its end ---- */
+
+/* In a turn of the loop of its own. */
+static int call_soon(PyObject *self, PyObject *callback, PyObject *context)
+{
+    PyObject *scheduler = PyObject_GetAttr(of(self)->loop, call_soon_name);
+    PyObject *arguments = PyTuple_Pack(2, callback, self);
+    PyObject *options = PyDict_New();
+    PyObject *handle = NULL;
+
+    if (scheduler && arguments && options &&
+        PyDict_SetItem(options, PyTuple_GetItem(context_names, 0), context) == 0)
+        handle = PyObject_Call(scheduler, arguments, options);
+    Py_XDECREF(scheduler);
+    Py_XDECREF(arguments);
+    Py_XDECREF(options);
+    Py_XDECREF(handle);
+    return handle ? 0 : -1;
+}
+
+/* Let its task go on: here and now, or soon. */
+static int wake(PyObject *self, bool is_now)
+{
+    waiter_t *waiter = of(self);
+    PyObject *callback = waiter->callback, *context = waiter->context;
+    PyObject *done;
+    int rc;
+
+    if (!callback)
+        return 0;
+    waiter->callback = waiter->context = NULL;
+    if (is_now) {
+        done = PyObject_CallMethodObjArgs(context, run_name, callback, self, NULL);
+        rc = done ? 0 : -1;
+        Py_XDECREF(done);
+    } else {
+        rc = call_soon(self, callback, context);
+    }
+    Py_DECREF(callback);
+    Py_DECREF(context);
+    return rc;
+}
+
+/* `value` may be NULL. */
+static int end(PyObject *self, enum state state, PyObject *value, bool is_now)
+{
+    waiter_t *waiter = of(self);
+
+    Py_XINCREF(value);
+    waiter->value = value;
+    waiter->state = state;
+    return wake(self, is_now);
+}
+
+static PyObject *end_once(PyObject *self, enum state state, PyObject *value)
+{
+    if (of(self)->state != PENDING) {
+        PyErr_SetString(invalid_state, "invalid state");
+        return NULL;
+    }
+    if (end(self, state, value, false) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *set_result(PyObject *self, PyObject *value)
+{
+    return end_once(self, HAS_VALUE, value);
+}
+
+static PyObject *set_exception(PyObject *self, PyObject *error)
+{
+    if (!PyObject_TypeCheck(error, (PyTypeObject *)PyExc_BaseException)) {
+        PyErr_SetString(PyExc_TypeError, "an exception is what it takes");
+        return NULL;
+    }
+    return end_once(self, HAS_ERROR, error);
+}
+
+/* cancel(msg=None) */
+static PyObject *cancel(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
+                        PyObject *names)
+{
+    Py_ssize_t given = count + (names ? PyTuple_Size(names) : 0);
+    PyObject *message = given == 1 && arguments[0] != Py_None ? arguments[0] : NULL;
+
+    if (given > 1) {
+        PyErr_SetString(PyExc_TypeError, "cancel() takes a message");
+        return NULL;
+    }
+    if (of(self)->state != PENDING)
+        Py_RETURN_FALSE;
+    if (end(self, CANCELLED, message, false) < 0)
+        return NULL;
+    Py_RETURN_TRUE;
+}
+
+/* ---- what became of it ---- */
+
+static void raise_cancelled(const waiter_t *waiter)
+{
+    PyObject *error =
+        PyObject_CallFunctionObjArgs(cancelled_error, waiter->value, NULL);
+
+    if (error)
+        PyErr_SetObject(cancelled_error, error);
+    Py_XDECREF(error);
+}
+
+static PyObject *new_reference(PyObject *object)
+{
+    Py_INCREF(object);
+    return object;
+}
+
+static PyObject *result(PyObject *self, PyObject *nothing)
+{
+    const waiter_t *waiter = of(self);
+
+    (void)nothing;
+    if (waiter->state == CANCELLED)
+        raise_cancelled(waiter);
+    else if (!waiter->value) /* or a garbage collection took it */
+        PyErr_SetString(invalid_state, "Result is not ready.");
+    else if (waiter->state == HAS_VALUE)
+        return new_reference(waiter->value);
+    else
+        PyErr_SetObject((PyObject *)Py_TYPE(waiter->value), waiter->value);
+    return NULL;
+}
+
+static PyObject *exception(PyObject *self, PyObject *nothing)
+{
+    const waiter_t *waiter = of(self);
+
+    if (waiter->state == HAS_ERROR && waiter->value)
+        return new_reference(waiter->value);
+    if (waiter->state == HAS_VALUE)
+        Py_RETURN_NONE;
+    return result(self, nothing);
+}
+
+static PyObject *done(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return PyBool_FromLong(of(self)->state != PENDING);
+}
+
+static PyObject *cancelled(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return PyBool_FromLong(of(self)->state == CANCELLED);
+}
+
+static PyObject *get_loop(PyObject *self, PyObject *nothing)
+{
+    (void)nothing;
+    return new_reference(of(self)->loop);
+}
+
+/* ---- its task ---- */
+
+/* add_done_callback(callback, *, context=None) */
+static PyObject *add_done_callback(PyObject *self, PyObject *const *arguments,
+                                   Py_ssize_t count, PyObject *names)
+{
+    waiter_t *waiter = of(self);
+    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
+    PyObject *context = named == 1 ? arguments[1] : Py_None;
+
+    if (count != 1 || named > 1) {
+        PyErr_SetString(PyExc_TypeError, "add_done_callback() takes a callback");
+        return NULL;
+    }
+    if (waiter->callback) {
+        PyErr_SetString(PyExc_RuntimeError, "another task awaits this already");
+        return NULL;
+    }
+    if (context == Py_None)
+        context = PyObject_CallNoArgs(copy_context);
+    else
+        Py_INCREF(context);
+    if (!context)
+        return NULL;
+    waiter->callback = new_reference(arguments[0]);
+    waiter->context = context;
+    if (waiter->state != PENDING && wake(self, false) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *remove_done_callback(PyObject *self, PyObject *callback)
+{
+    waiter_t *waiter = of(self);
+    int is_it = waiter->callback
+                    ? PyObject_RichCompareBool(waiter->callback, callback, Py_EQ)
+                    : 0;
+
+    if (is_it < 0)
+        return NULL;
+    if (is_it) {
+        Py_CLEAR(waiter->callback);
+        Py_CLEAR(waiter->context);
+    }
+    return PyLong_FromLong(is_it);
+}
+
+/* It is its own iterator, as nobody else awaits it. */
+static PyObject *await(PyObject *self)
+{
+    return new_reference(self);
+}
+
+static PySendResult send(PyObject *self, PyObject *sent, PyObject **ret_value)
+{
+    waiter_t *waiter = of(self);
+
+    (void)sent;
+    if (waiter->state == PENDING && !waiter->is_blocking) {
+        waiter->is_blocking = true;
+        *ret_value = new_reference(self);
+        return PYGEN_NEXT;
+    }
+    *ret_value = result(self, NULL);
+    return *ret_value ? PYGEN_RETURN : PYGEN_ERROR;
+}
+
+static PyObject *next(PyObject *self)
+{
+    PyObject *value, *stop;
+
+    if (send(self, NULL, &value) != PYGEN_RETURN)
+        return value;
+    stop = PyObject_CallFunctionObjArgs(PyExc_StopIteration, value, NULL);
+    if (stop)
+        PyErr_SetObject(PyExc_StopIteration, stop);
+    Py_XDECREF(stop);
+    Py_DECREF(value);
+    return NULL;
+}
+
+/* ---- the type ---- */
+
+static int traverse(PyObject *self, visitproc visit, void *arg)
+{
+    const waiter_t *waiter = of(self);
+
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(waiter->loop);
+    Py_VISIT(waiter->callback);
+    Py_VISIT(waiter->context);
+    Py_VISIT(waiter->value);
+    return 0;
+}
+
+/* The loop stays until the end: methods use it. */
+static int clear(PyObject *self)
+{
+    waiter_t *waiter = of(self);
+
+    Py_CLEAR(waiter->callback);
+    Py_CLEAR(waiter->context);
+    Py_CLEAR(waiter->value);
+    return 0;
+}
+
+static void deallocate(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+
+    PyObject_GC_UnTrack(self);
+    if (of(self)->references)
+        PyObject_ClearWeakRefs(self);
+    clear(self);
+    Py_XDECREF(of(self)->loop);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+static PyMethodDef methods[] = {
+    {"set_result", set_result, METH_O, NULL},
+    {"set_exception", set_exception, METH_O, NULL},
+    {"cancel", (PyCFunction)(void (*)(void))cancel, METH_FASTCALL | METH_KEYWORDS,
+     NULL},
+    {"result", result, METH_NOARGS, NULL},
+    {"exception", exception, METH_NOARGS, NULL},
+    {"done", done, METH_NOARGS, NULL},
+    {"cancelled", cancelled, METH_NOARGS, NULL},
+    {"get_loop", get_loop, METH_NOARGS, NULL},
+    {"add_done_callback", (PyCFunction)(void (*)(void))add_done_callback,
+     METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"remove_done_callback", remove_done_callback, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"_asyncio_future_blocking", T_BOOL, offsetof(waiter_t, is_blocking), 0, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(waiter_t, references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+/* ISO C has no way from a function to `void *` but over a number. */
+#define SLOT(function) (void *)(uintptr_t)(function)
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, SLOT(deallocate)}, {Py_tp_traverse, SLOT(traverse)},
+    {Py_tp_clear, SLOT(clear)},        {Py_tp_methods, methods},
+    {Py_tp_members, members},          {Py_tp_iter, SLOT(await)},
+    {Py_tp_iternext, SLOT(next)},      {Py_am_await, SLOT(await)},
+    {Py_am_send, SLOT(send)},          {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "shoal._native.Waiter",
+    .basicsize = sizeof(waiter_t),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .slots = slots,
+};
+
+static PyObject *make_waiter(PyObject *loop, PyObject *nothing)
+{
+    PyObject *self = PyType_GenericAlloc(waiter_type, 0);
+
+    (void)nothing;
+    if (self)
+        of(self)->loop = new_reference(loop);
+    return self;
+}
+
+/* ---- many at a time ---- */
+
+/* A function that makes waiters of that loop. */
+static PyObject *new_waiter_maker(PyObject *module, PyObject *loop)
+{
+    static PyMethodDef maker = {"maker", make_waiter, METH_NOARGS, NULL};
+
+    (void)module;
+    if (!waiter_type) {
+        PyErr_SetString(PyExc_RuntimeError, "init_waiters() comes first");
+        return NULL;
+    }
+    return PyCFunction_NewEx(&maker, loop, NULL);
+}
+
+/* 1: it was done before; -1: an exception is set. */
+static int resolve_one(PyObject *future, PyObject *value, PyObject *setter, bool is_now)
+{
+    PyObject *done;
+
+    if (is_waiter(future))
+        return of(future)->state == PENDING ? end(future, HAS_VALUE, value, is_now) : 1;
+    done = PyObject_CallFunctionObjArgs(setter, future, value, NULL);
+    Py_XDECREF(done);
+    if (done)
+        return 0;
+    if (!PyErr_ExceptionMatches(invalid_state))
+        return -1;
+    PyErr_Clear();
+    return 1;
+}
+
+static int note(PyObject *missed, Py_ssize_t at)
+{
+    PyObject *number = PyLong_FromSsize_t(at);
+    int rc = number ? PyList_Append(missed, number) : -1;
+
+    Py_XDECREF(number);
+    return rc;
+}
+
+typedef struct failure {
+    PyObject *type, *value, *trace;
+} failure_t;
+
+/* The first exception is kept until all are resolved. */
+static void keep_first(failure_t *failure)
+{
+    if (failure->type)
+        PyErr_Clear();
+    else
+        PyErr_Fetch(&failure->type, &failure->value, &failure->trace);
+}
+
+/* resolve(futures, values, setter, is_now, missed): each future gets its value, those that
+ * are no waiters by `setter`.  The numbers of those that were done before go to `missed`.
+ * is_now: tasks go on in here; after an exception the others do later. */
+static PyObject *resolve(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    failure_t failure = {NULL, NULL, NULL};
+    PyObject *futures, *values;
+    bool is_now;
+
+    (void)module;
+    if (count != 5 || !PyList_Check(arguments[0]) || !PyList_Check(arguments[1]) ||
+        !PyList_Check(arguments[4])) {
+        PyErr_SetString(PyExc_TypeError, "resolve(list, list, setter, is_now, list)");
+        return NULL;
+    }
+    futures = arguments[0];
+    values = arguments[1];
+    is_now = arguments[3] == Py_True;
+    for (Py_ssize_t i = 0; i < PyList_Size(futures) && i < PyList_Size(values); i++) {
+        PyObject *future = new_reference(PyList_GetItem(futures, i));
+        PyObject *value = new_reference(PyList_GetItem(values, i));
+        int rc = resolve_one(future, value, arguments[2], is_now && !failure.type);
+        if (rc < 0 || (rc > 0 && note(arguments[4], i) < 0))
+            keep_first(&failure);
+        Py_DECREF(future);
+        Py_DECREF(value);
+    }
+    if (failure.type) {
+        PyErr_Restore(failure.type, failure.value, failure.trace);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* any_done(futures, tester): is one of them done?  `tester` is asked of those that are no
+ * waiters. */
+static PyObject *any_done(PyObject *module, PyObject *const *arguments,
+                          Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2 || !PyList_Check(arguments[0])) {
+        PyErr_SetString(PyExc_TypeError, "any_done(list, tester)");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_Size(arguments[0]); i++) {
+        PyObject *future = PyList_GetItem(arguments[0], i);
+        PyObject *answer;
+        bool is_done;
+
+        if (is_waiter(future)) {
+            if (of(future)->state == PENDING)
+                continue;
+            Py_RETURN_TRUE;
+        }
+        answer = PyObject_CallFunctionObjArgs(arguments[1], future, NULL);
+        if (!answer)
+            return NULL;
+        is_done = answer == Py_True;
+        Py_DECREF(answer);
+        if (is_done)
+            Py_RETURN_TRUE;
+    }
+    Py_RETURN_FALSE;
+}
+
+/* ---- the module ---- */
+
+/* init_waiters(InvalidStateError, CancelledError, copy_context): what this needs of modules
+ * that a program without event loops does not import. */
+static PyObject *init_waiters(PyObject *module, PyObject *const *arguments,
+                              Py_ssize_t count)
+{
+    (void)module;
+    if (count != 3) {
+        PyErr_SetString(PyExc_TypeError, "init_waiters() takes three objects");
+        return NULL;
+    }
+    if (!waiter_type) {
+        invalid_state = new_reference(arguments[0]);
+        cancelled_error = new_reference(arguments[1]);
+        copy_context = new_reference(arguments[2]);
+        call_soon_name = PyUnicode_InternFromString("call_soon");
+        run_name = PyUnicode_InternFromString("run");
+        context_names = Py_BuildValue("(s)", "context");
+        if (call_soon_name && run_name && context_names)
+            waiter_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    }
+    if (!waiter_type)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"init_waiters", (PyCFunction)(void (*)(void))init_waiters, METH_FASTCALL, NULL},
+    {"new_waiter_maker", new_waiter_maker, METH_O, NULL},
+    {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, NULL},
+    {"any_done", (PyCFunction)(void (*)(void))any_done, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int shoalpy_waiter_init(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}

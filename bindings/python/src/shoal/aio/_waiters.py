@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""What one task awaits: a waiter of C's (native/interpreter/waiter.h), or a future of
+the event loop. Whoever awaits, cancels or completes either does not see which it is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections import deque
+from collections.abc import Callable
+from operator import length_hint
+from typing import Any
+
+from .. import _native
+from .._replies import HAS_CONSTRUCTORS
+from ._batch import Future
+from ._loop import future_maker, is_usual
+
+
+def _resolve_slowly(
+    futures: list[Future],
+    values: list[Any],
+    setter: Callable[[Future, Any], None],
+    is_now: bool,
+    missed: list[int],
+) -> None:
+    replies = iter(values)
+    done = map(setter, futures, replies)
+    while True:
+        try:
+            deque(done, 0)
+            break
+        except asyncio.InvalidStateError:
+            missed.append(len(values) - length_hint(replies) - 1)
+
+
+def _any_done_slowly(futures: list[Future], tester: Callable[[Future], bool]) -> bool:
+    return True in map(tester, futures)
+
+
+#: Gives each future its value; the numbers of those that were done are appended to
+#: `missed`. `is_now`: tasks that await waiters go on before it returns.
+resolve: Callable[
+    [list[Future], list[Any], Callable[[Future, Any], None], bool, list[int]], None
+] = _resolve_slowly
+#: Is one of them done?
+any_done: Callable[[list[Future], Callable[[Future], bool]], bool] = _any_done_slowly
+
+if HAS_CONSTRUCTORS:
+    _native.init_waiters(
+        asyncio.InvalidStateError, asyncio.CancelledError, contextvars.copy_context
+    )
+    resolve = _native.resolve
+    any_done = _native.any_done
+
+
+def waiter_maker(loop: asyncio.AbstractEventLoop) -> Callable[[], Future]:
+    """Makes what a task awaits. In debug mode that is a future, which knows where it
+    was made, and whose task has a turn of its own, whose time the loop takes."""
+    if HAS_CONSTRUCTORS and is_usual(loop) and not loop.get_debug():
+        maker: Callable[[], Future] = _native.new_waiter_maker(loop)
+        return maker
+    return future_maker(loop)

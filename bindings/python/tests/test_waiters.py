@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: MIT
+"""What a task awaits instead of a future: it goes on within the read that brings its
+reply, and nobody else sees a difference."""
+
+import asyncio
+import contextvars
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from conftest import Connect
+from shoal import _native
+from shoal._replies import HAS_CONSTRUCTORS
+from shoal.aio import Client
+from shoal.aio._waiters import _any_done_slowly, any_done, resolve, waiter_maker
+from shoal.exceptions import ClosedError
+from support.wire import PATIENCE_S
+
+pytestmark = pytest.mark.skipif(not HAS_CONSTRUCTORS, reason="this build has none")
+
+set_result = asyncio.Future.set_result
+name = contextvars.ContextVar("name", default="none")
+
+
+async def ask(waiter: Any) -> Any:
+    return await waiter
+
+
+class Desk:
+    """Tasks of this loop, each of which awaits a waiter."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.make: Callable[[], Any] = waiter_maker(self.loop)
+        self.missed: list[int] = []
+
+    async def tasks(self, waiters: list[Any]) -> list[asyncio.Task[Any]]:
+        tasks = [asyncio.create_task(ask(waiter)) for waiter in waiters]
+        await asyncio.sleep(0)
+        return tasks
+
+    async def in_callback(self, call: Callable[[], Any]) -> Any:
+        """No task runs meanwhile."""
+        done = self.loop.create_future()
+        self.loop.call_soon(lambda: done.set_result(call()))
+        return await done
+
+    def resolve(self, waiters: list[Any], values: list[Any], is_now: bool) -> None:
+        resolve(waiters, values, set_result, is_now, self.missed)
+
+
+def run(test: Callable[[Desk], Coroutine[Any, Any, None]]) -> None:
+    async def main() -> None:
+        await test(Desk())
+
+    asyncio.run(main())
+
+
+def test_tasks_go_on_at_once() -> None:
+    async def test(desk: Desk) -> None:
+        waiters = [desk.make() for _ in range(3)]
+        tasks = await desk.tasks(waiters)
+        seen: list[bool] = []
+
+        def call() -> None:
+            desk.resolve(waiters, [1, (2,), None], True)
+            seen.extend(task.done() for task in tasks)
+
+        await desk.in_callback(call)
+        assert seen == [True] * 3
+        assert [task.result() for task in tasks] == [1, (2,), None]
+        assert not desk.missed
+
+    run(test)
+
+
+def test_tasks_go_on_later() -> None:
+    async def test(desk: Desk) -> None:
+        future = desk.loop.create_future()
+        waiters = [desk.make(), future, desk.make()]
+        tasks = await desk.tasks(waiters)
+        desk.resolve(waiters, [1, 2, 3], False)
+        assert not any(task.done() for task in tasks)
+        assert await asyncio.gather(*tasks) == [1, 2, 3]
+
+    run(test)
+
+
+def test_each_task_has_its_context() -> None:
+    async def named(waiter: Any, called: str) -> str:
+        name.set(called)
+        await waiter
+        return name.get()
+
+    async def test(desk: Desk) -> None:
+        waiters = [desk.make() for _ in range(2)]
+        pairs = zip(waiters, "ab", strict=True)
+        tasks = [asyncio.create_task(named(*pair)) for pair in pairs]
+        await asyncio.sleep(0)
+        await desk.in_callback(lambda: desk.resolve(waiters, [1, 2], True))
+        assert [task.result() for task in tasks] == ["a", "b"]
+
+    run(test)
+
+
+def test_those_that_are_done_are_missed() -> None:
+    async def test(desk: Desk) -> None:
+        waiters = [desk.make(), desk.make(), desk.loop.create_future(), desk.make()]
+        tasks = await desk.tasks(waiters)
+        assert not any_done(waiters, asyncio.Future.done)
+        for task in tasks[1:3]:
+            task.cancel("why")
+        assert any_done(waiters[:2], asyncio.Future.done)
+        assert any_done(waiters[2:], asyncio.Future.done)
+        await desk.in_callback(lambda: desk.resolve(waiters, [0, 1, 2, 3], True))
+        assert desk.missed == [1, 2]
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [type(end) for end in ends] == [
+            *(int, asyncio.CancelledError, asyncio.CancelledError, int)
+        ]
+        assert waiters[1].cancelled() and not waiters[1].cancel()
+        with pytest.raises(asyncio.CancelledError, match="why"):
+            waiters[1].result()
+
+    run(test)
+
+
+def test_an_interrupt_comes_out_and_the_others_go_on() -> None:
+    async def interrupted(waiter: Any) -> None:
+        await waiter
+        raise KeyboardInterrupt
+
+    loop = asyncio.new_event_loop()
+    make = waiter_maker(loop)
+    waiters = [make() for _ in range(4)]
+    missed: list[int] = []
+
+    async def begin() -> list[asyncio.Task[Any]]:
+        tasks = [
+            asyncio.create_task((interrupted if at == 1 else ask)(waiter))
+            for at, waiter in enumerate(waiters)
+        ]
+        await asyncio.sleep(0)
+        return tasks
+
+    tasks = loop.run_until_complete(begin())
+    with pytest.raises(KeyboardInterrupt):
+        resolve(waiters, [0, 1, 2, 3], set_result, True, missed)
+    assert [task.done() for task in tasks] == [True, True, False, False]
+    loop.run_until_complete(asyncio.wait(tasks))
+    assert [task.result() for task in tasks[2:]] == [2, 3]
+    assert isinstance(tasks[1].exception(), KeyboardInterrupt)
+    loop.close()
+
+
+def test_the_protocol_of_a_future() -> None:
+    async def test(desk: Desk) -> None:
+        waiter, failed, given_up = desk.make(), desk.make(), desk.make()
+        assert asyncio.isfuture(waiter) and waiter.get_loop() is desk.loop
+        for call in (waiter.result, waiter.exception):
+            with pytest.raises(asyncio.InvalidStateError):
+                call()
+        (task,) = await desk.tasks([failed])
+        failed.set_exception(ValueError("x"))
+        with pytest.raises(ValueError, match="x"):
+            await task
+        assert isinstance(failed.exception(), ValueError) and failed.done()
+        waiter.set_result(StopIteration(5))
+        assert type(await waiter) is StopIteration and waiter.exception() is None
+        with pytest.raises(asyncio.InvalidStateError):
+            waiter.set_result(2)
+        with pytest.raises(asyncio.InvalidStateError):
+            failed.set_exception(ValueError())
+        assert given_up.cancel() is True
+        step: Callable[[Any], Any] = next
+        for wait in (given_up.exception, lambda: step(given_up)):
+            with pytest.raises(asyncio.CancelledError):
+                wait()
+        with pytest.raises(StopIteration) as stopped:
+            step(waiter)
+        assert type(stopped.value.value) is StopIteration
+
+    run(test)
+
+
+def test_one_callback() -> None:
+    async def test(desk: Desk) -> None:
+        waiter = desk.make()
+        seen: list[Any] = []
+        waiter.add_done_callback(seen.append)
+        with pytest.raises(RuntimeError, match="another task"):
+            waiter.add_done_callback(seen.append)
+        assert waiter.remove_done_callback(print) == 0
+        assert waiter.remove_done_callback(seen.append) == 1
+        assert waiter.remove_done_callback(seen.append) == 0
+        waiter.set_result(1)
+        waiter.add_done_callback(seen.append, context=contextvars.copy_context())
+        assert not seen
+        await asyncio.sleep(0)
+        assert seen == [waiter]
+
+    run(test)
+
+
+def test_what_is_refused() -> None:
+    async def test(desk: Desk) -> None:
+        waiter: Any = desk.make()
+        native: Any = _native
+        calls: tuple[Callable[[], Any], ...] = (
+            lambda: waiter.set_exception(1),
+            lambda: waiter.cancel(1, 2),
+            lambda: waiter.add_done_callback(),
+            lambda: native.resolve([], [], None, True),
+            lambda: native.resolve((), [], None, True, []),
+            lambda: native.any_done((), None),
+            lambda: native.init_waiters(),
+        )
+        for call in calls:
+            with pytest.raises(TypeError):
+                call()
+        with pytest.raises(ZeroDivisionError):
+            native.any_done([1], lambda _: 1 / 0)
+        for answer in (any_done, _any_done_slowly):
+            assert not answer([desk.loop.create_future()], asyncio.Future.done)
+
+    run(test)
+
+
+def test_nothing_is_kept() -> None:
+    async def test(desk: Desk) -> None:
+        value, context = object(), contextvars.copy_context()
+        counted = (value, context, desk.loop, desk.make)
+
+        async def turn() -> None:
+            waiters = [desk.make() for _ in range(9)]
+            tasks = await desk.tasks(waiters[:3])
+            tasks[1].cancel()
+            waiters[3].add_done_callback(print, context=context)
+            waiters[4].set_exception(ValueError())
+            await desk.in_callback(lambda: desk.resolve(waiters[:3], [value] * 3, True))
+            await asyncio.wait(tasks)
+            desk.missed.clear()
+
+        await turn()
+        gc.collect()
+        before = [*map(sys.getrefcount, counted)]
+        for _ in range(20):
+            await turn()
+        gc.collect()
+        assert [*map(sys.getrefcount, counted)] == before
+
+    run(test)
+
+
+def test_a_cycle_is_collected() -> None:
+    async def test(desk: Desk) -> None:
+        class Value:
+            pass
+
+        waiter, value = desk.make(), Value()
+        value.waiter = waiter  # type: ignore[attr-defined]
+        waiter.set_result(value)
+        seen = [weakref.ref(waiter), weakref.ref(value)]
+        del waiter, value
+        gc.collect()
+        assert [ref() for ref in seen] == [None, None]
+
+    run(test)
+
+
+def test_debug_mode_has_futures() -> None:
+    async def main() -> None:
+        assert type(waiter_maker(asyncio.get_running_loop())()) is asyncio.Future
+
+    asyncio.run(main(), debug=True)
+
+
+# ---- of a client ----
+
+
+def test_a_read_is_one_turn_of_the_loop(async_connect: Connect) -> None:
+    """The loop is not asked to call each task."""
+    face = async_connect()
+
+    async def work(client: Client, key: str) -> None:
+        for value in range(20):
+            await client.execute("SET", key, value)
+            assert await client.execute("GET", key) == b"%d" % value
+
+    async def main(client: Client) -> int:
+        loop = asyncio.get_running_loop()
+        await client.execute("PING")
+        call_soon, calls = loop.call_soon, 0
+
+        def count(*args: Any, **options: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            return call_soon(*args, **options)
+
+        if not hasattr(loop, "_ready"):
+            pytest.skip("uvloop's tasks cannot be counted so")
+        loop.call_soon = count  # type: ignore[method-assign, assignment]
+        await asyncio.gather(*(work(client, f"k{n}") for n in range(50)))
+        return calls
+
+    # 50 tasks of 40 commands, which begin and end by calls.
+    assert face.run(main) < 50 * 40 / 2
+
+
+def test_a_task_cancels_its_neighbour(async_connect: Connect) -> None:
+    """Both replies came in one read: the neighbour's is dropped, and it is told."""
+    face = async_connect()
+
+    async def main(client: Client) -> None:
+        tasks: list[asyncio.Task[Any]] = []
+
+        async def first() -> bool:
+            await client.execute("INCR", "n")
+            return tasks[1].cancel()
+
+        for _ in range(50):
+            calls: list[Coroutine[Any, Any, Any]] = [first()]
+            calls.append(client.execute("INCR", "n"))
+            calls.append(client.execute("ECHO", "x"))
+            tasks[:] = map(asyncio.create_task, calls)
+            await asyncio.wait(tasks, timeout=PATIENCE_S)
+            assert tasks[0].result() is True
+            assert tasks[1].cancelled() or tasks[1].done()
+            assert tasks[2].result() == b"x"
+        assert await client.execute("GET", "n") == b"100"
+
+    face.run(main)
+
+
+def test_a_task_closes_the_client(async_connect: Connect) -> None:
+    face = async_connect()
+
+    async def main(client: Client) -> None:
+        async def last() -> None:
+            await client.execute("PING")
+            await client.close()
+
+        tasks = [asyncio.create_task(last())]
+        tasks += [asyncio.create_task(client.execute("PING")) for _ in range(9)]
+        done, pending = await asyncio.wait(tasks, timeout=PATIENCE_S)
+        assert not pending
+        ends = {type(task.exception()) for task in done}
+        assert ends <= {type(None), ClosedError}
+
+    face.run(main)
