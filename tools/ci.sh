@@ -116,7 +116,7 @@ describe() {
     tsan) echo "ThreadSanitizer, clang -Werror: unit, fault, integration, examples" ;;
     musl) echo "musl, bundled libuv, portable parts, UBSan: unit, sim, fault, integration" ;;
     python) echo "types, a wheel, the binding in a clean environment, every test" ;;
-    wheels) echo "the wheel from the tree has what that from the archive has" ;;
+    wheels) echo "wheels from tree and archive have the same, without a network; each CPython" ;;
     mutants) echo "a simulation or a test finds a twentieth of the seeded bugs" ;;
     fuzz) echo "libFuzzer: each target for a few seconds" ;;
     analysis) echo "clang-tidy, gcc -fanalyzer, cppcheck: no findings" ;;

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""check_wheel.py <wheel>: what users would notice too late.
+"""check_wheel.py <wheel> [C library]: what users would notice too late.
 
-The wheel is for every CPython from 3.10 on; its extension exports nothing but its
-initialiser and needs the C library only; TLS is there, and finds OpenSSL at run time;
-the licences of all that is linked in are there, and the files that make the package a
-typed one.
+The wheel is for every CPython from 3.10 on, and small; its extension exports nothing
+but its initialiser and needs the C library only; TLS is there, and finds OpenSSL at run
+time; the licences of all that is linked in are there, the extras, and the files that
+make the package a typed one.  Symbols of musl have no versions: for musl, name the C
+library, which is asked for what it defines.
 """
 
 import subprocess
@@ -20,6 +21,8 @@ TYPES = {"shoal/_commands.pyi", "shoal/_native.pyi", "shoal/py.typed"}
 FILES = {EXTENSION, "shoal/__init__.py", *TYPES}
 LICENSES = {"LICENSE", "hiredis/COPYING", "libuv/LICENSE", "libuv/LICENSE-extra"}
 EXPORTS = ["PyInit__native"]
+EXTRAS = ("redis", "uvloop")
+BYTES_MAX = 1_500_000
 SYSTEM = ("libc.", "libm.", "libpthread.", "librt.", "libdl.", "ld-linux", "ld-musl")
 #: What the interpreter or the C library defines; the latter's have a version.
 DEFINED = ("Py", "_Py", "_ITM_", "__gmon_start__", "__cxa_finalize")
@@ -30,14 +33,21 @@ def output_of(*command: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def problems_of_extension(path: str) -> Iterator[str]:
+def defined_by(library: str) -> set[str]:
+    return {
+        line.split()[-1] for line in output_of("nm", "-D", "--defined-only", library)
+    }
+
+
+def problems_of_extension(path: str, libc: set[str]) -> Iterator[str]:
     symbols = output_of("nm", "-D", "--defined-only", path)
     exported = sorted(line.split()[-1] for line in symbols)
     if exported != EXPORTS:
         yield f"exports {len(exported)} symbols: {' '.join(exported[:4])} ..."
     for line in output_of("nm", "-D", "--undefined-only", path):
         symbol = line.split()[-1]
-        if "@" not in symbol and not symbol.startswith(DEFINED):
+        is_versioned = "@" in symbol
+        if not is_versioned and symbol not in libc and not symbol.startswith(DEFINED):
             yield f"nothing defines {symbol}: see native/openssl.c"
     if b"libssl.so.3" not in Path(path).read_bytes():
         yield "is built without TLS"
@@ -48,27 +58,35 @@ def problems_of_extension(path: str) -> Iterator[str]:
                 yield f"needs {needed}"
 
 
-def problems(wheel: Path) -> Iterator[str]:
+def problems(wheel: Path, libc: set[str]) -> Iterator[str]:
     if "-cp310-abi3-" not in wheel.name:
         yield "the tag is not cp310-abi3"
+    if wheel.stat().st_size > BYTES_MAX:
+        yield f"has {wheel.stat().st_size} bytes, more than {BYTES_MAX}"
     with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as scratch:
         names = set(archive.namelist())
-        folder = "-".join(wheel.name.split("-")[:2]) + ".dist-info/licenses/"
-        for name in sorted((FILES | {folder + name for name in LICENSES}) - names):
+        info = "-".join(wheel.name.split("-")[:2]) + ".dist-info"
+        licenses = {f"{info}/licenses/{name}" for name in LICENSES}
+        for name in sorted((FILES | licenses) - names):
             yield f"{name} is missing"
+        about = archive.read(f"{info}/METADATA").decode()
+        for extra in EXTRAS:
+            if f"\nProvides-Extra: {extra}\n" not in about:
+                yield f"there is no [{extra}]"
         for name in sorted(names):
             if not name.startswith(("shoal/", "shoal-")):
                 yield f"{name} does not belong there"
         if EXTENSION in names:
-            yield from problems_of_extension(archive.extract(EXTENSION, scratch))
+            yield from problems_of_extension(archive.extract(EXTENSION, scratch), libc)
 
 
 def main() -> int:
-    if len(sys.argv) != 2:
-        print("usage: check_wheel.py <wheel>", file=sys.stderr)
+    if len(sys.argv) not in (2, 3):
+        print("usage: check_wheel.py <wheel> [C library]", file=sys.stderr)
         return 2
     wheel = Path(sys.argv[1])
-    found = list(problems(wheel))
+    libc = defined_by(sys.argv[2]) if len(sys.argv) == 3 else set()
+    found = list(problems(wheel, libc))
     for problem in found:
         print(f"{wheel.name}: {problem}")
     if not found:

@@ -4,7 +4,8 @@
 #
 # A wheel is built from the source archive, repaired, installed where no compiler is in
 # reach, and tested there.  `wheels`: instead, build one from the tree, as users do but not
-# optimised, and compare what is in both.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and
+# optimised, and compare what is in both; build one without a network; try the repaired one
+# with each interpreter that is at hand.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and
 # SHOAL_CERTIFICATES the programs for the tests of faults and of TLS.
 set -euo pipefail
 
@@ -79,7 +80,26 @@ compare_wheels() {
         --config-settings=cmake.build-type=Debug \
         --config-settings=cmake.define.SHOAL_PYTHON_LTO=OFF .
     same_files "$(only "$folder"/wheel/*.whl)" "$(only "$folder"/archive/*.whl)"
-    echo "wheels ok"
+}
+
+# From the archive, with libraries that are there: the system's libuv, and the sources of
+# hiredis that the first wheel fetched (Debian 12 has an older hiredis).  It is tried once,
+# hence the compiler's haste.
+build_offline() {
+    local define=--config-settings=cmake.define. alone=(unshare --net)
+    "${alone[@]}" true 2>/dev/null || alone+=(--map-root-user)
+    rm -rf "$folder/offline"
+    env -u SHOAL_DEPS_CACHE "${alone[@]}" "$tools/bin/pip" wheel --quiet --no-deps \
+        --no-index --no-build-isolation -w "$folder/offline" "${define}SHOAL_LIBUV=system" \
+        "${define}SHOAL_HIREDIS_SRC=$SHOAL_DEPS_CACHE/include/hiredis" \
+        "${define}SHOAL_LTO=OFF" "${define}SHOAL_PYTHON_LTO=OFF" \
+        "${define}CMAKE_C_FLAGS_RELEASE=-O0" "$(only "$folder"/archive/*.tar.gz)"
+    "$tools/bin/python" -m zipfile -e "$folder"/offline/*.whl "$folder/offline/content"
+    readelf -dW "$folder/offline/content/shoal/_native.abi3.so" |
+        grep 'libuv\.so' >/dev/null
+    tests/support/with_redis.sh --url-argument env -i PATH="$clean" \
+        PYTHONPATH="$folder/offline/content" \
+        "$tools/bin/python" -s "$here/tools/smoke.py"
 }
 
 same_files() { # in both wheels; else the archive lacks something
@@ -109,8 +129,8 @@ make_clean() {
 
 run_tests() { # most of them wait, hence twice the jobs
     "$clean/bin/pip" install --quiet --only-binary :all: \
-        gevent hiredis hypothesis numpy pytest pytest-timeout pytest-xdist redis trio \
-        uvloop
+        gevent hiredis hypothesis numpy pytest pytest-timeout pytest-xdist trio \
+        "$(only "$folder"/repaired/*.whl)[redis,uvloop]"
     "$clean/bin/python" -m pytest -q -n $((2 * jobs)) --dist worksteal "$here/tests"
 }
 
@@ -147,8 +167,15 @@ examples=(examples/python/*.py)
 step "tools"
 make_tools
 if [ "${2:-}" = wheels ]; then
-    step "wheels"
+    step "from the tree and from the archive"
     compare_wheels
+    step "without a network"
+    build_offline
+    step "interpreters"
+    [ -d "$folder/repaired" ] || check_wheel
+    TOOLS=$tools/bin "$here/tools/interpreters.sh" "$(only "$folder"/repaired/*.whl)" \
+        "$folder/interpreters"
+    echo "wheels ok"
     exit
 fi
 step "ruff, mypy; wheel"

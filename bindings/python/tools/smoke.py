@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""smoke.py <url>: does the installed package work at all?"""
+"""smoke.py <url> [--no-tls]: does the installed package work at all?
+
+Without --no-tls also: is TLS in it, and is there an OpenSSL?
+"""
 
 import asyncio
 import shutil
@@ -18,13 +21,16 @@ def main() -> None:
     found = [tool for tool in ("cc", "gcc", "clang", "cmake") if shutil.which(tool)]
     if found:
         sys.exit(f"smoke: this environment can compile: {found}")
-    url = sys.argv[1]
+    options = sys.argv[1:]
+    has_tls = "--no-tls" not in options
+    (url,) = [option for option in options if option != "--no-tls"]
     with shoal.Client(url) as client:
         client.execute("SET", "smoke", shoal.__version__)
     reply = asyncio.run(ask_asyncio(url))
     if reply != shoal.__version__.encode():
         sys.exit(f"smoke: SET {shoal.__version__!r}, but GET {reply!r}")
-    shoal.Client("rediss://127.0.0.1")  # TLSError: without TLS, or no OpenSSL
+    if has_tls:
+        shoal.Client("rediss://127.0.0.1")  # TLSError: without TLS, or no OpenSSL
     print(f"smoke ok: shoal {shoal.__version__}, Python {sys.version.split()[0]}")
 
 

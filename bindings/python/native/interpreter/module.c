@@ -74,5 +74,11 @@ PyMODINIT_FUNC PyInit__native(void)
     if (module && (PyModule_AddFunctions(module, functions) < 0 ||
                    shoalpy_waiter_init(module) < 0))
         Py_CLEAR(module);
+#ifdef Py_GIL_DISABLED
+    /* cffi says of the modules that it makes that they need no GIL.  Of this one that is not
+     * known: its lists and dictionaries are used by several threads. */
+    if (module && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_USED) < 0)
+        Py_CLEAR(module);
+#endif
     return module;
 }
