@@ -50,6 +50,7 @@ WHOLE = {
 }
 FOLDERS = {"sync": "tests", "single": "tests", "asyncio": "tests/test_asyncio"}
 CLUSTER = "cluster cluster_transaction".split()
+CLUSTER_WHOLE = [*CLUSTER, "pubsub"]
 TLS = "ssl pipeline scripting".split()
 TLS_WHOLE = [*TLS, "commands", "lock", "pubsub", "monitor"]
 
@@ -111,7 +112,7 @@ class Run:
         if self.face in ("tls", "cluster"):
             names = TLS_WHOLE if everything else TLS
             if self.face == "cluster":
-                names = CLUSTER
+                names = CLUSTER_WHOLE if everything else CLUSTER
             folders = (FOLDERS["sync"], FOLDERS["asyncio"])
             return [f"{folder}/test_{n}.py" for folder in folders for n in names]
         names = WHOLE[self.face] if everything else QUICK
@@ -130,7 +131,8 @@ class Run:
 class Expected(NamedTuple):
     """A line of expected_failures.txt.
 
-    kind  stock: plain redis-py fails as well; shoal: only our classes do;
+    kind  stock: plain redis-py fails as well; shoal: only our classes do; cluster: only
+          our RedisCluster, which some of the tests of Redis are run with, too;
           out: not run, because its failure would spoil the server for all others,
                because only time decides whether it fails, or because it waits long
                for a server that is not there
@@ -156,7 +158,7 @@ def read_expected() -> list[Expected]:
     found = []
     for line in EXPECTED.read_text().splitlines():
         if line and not line.startswith("#"):
-            match = re.fullmatch(r"(\S+) (stock|shoal|out) (2|3|23) (.+)", line)
+            match = re.fullmatch(r"(\S+) (stock|shoal|cluster|out) (2|3|23) (.+)", line)
             if not match:
                 sys.exit(f"conformance: not understood: {line}")
             found.append(Expected(*match.groups()))
@@ -241,11 +243,13 @@ def judge(job: Job, expected: list[Expected], options: argparse.Namespace) -> bo
     lines = job.results.read_text().splitlines()
     outcomes = {test: outcome for outcome, _, test in (x.partition(" ") for x in lines)}
     failed = {test for test, outcome in outcomes.items() if outcome == "failed"}
+    kinds = {"stock"} if options.stock else {"stock", "shoal"}
+    if job.cluster is not None and not options.stock:
+        kinds.add("cluster")
     known = {
         entry.test
         for entry in expected
-        if job.run.protocol in entry.protocols
-        and entry.kind in (("stock",) if options.stock else ("stock", "shoal"))
+        if job.run.protocol in entry.protocols and entry.kind in kinds
     }
     surprises = sorted(failed - known)
     vanished = sorted((known & outcomes.keys()) - failed)

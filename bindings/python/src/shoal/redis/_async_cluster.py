@@ -44,6 +44,9 @@ from ._plain_set import PlainSet
 from ._routes import wire_form
 from ._settings import Nodes
 
+if hasattr(theirs, "ClusterPubSub"):
+    from ._async_cluster_pubsub import AsyncClusterPubSub
+
 _measuring = get_observability_instance().get_provider_manager
 
 # redis-py's code closes its client to make it look for the nodes again.
@@ -66,9 +69,10 @@ class RedisCluster(PlainSet, theirs.RedisCluster):  # type: ignore[misc]
 
     Commands with keys, pipelines of them, and transactions without WATCH share one
     connection to each node; what tasks ask for in one turn of the event loop leaves in
-    one write to each.  What goes to nodes that are named, or to several nodes, and
-    pub/sub, go over redis-py's own connections, and so does everything if the core
-    cannot stand in; `shoal_bypass` says why.
+    one write to each.  All objects that pubsub() returns share one more to each.  What
+    goes to nodes that are named, or to several nodes, goes over redis-py's own
+    connections, and so does everything if the core cannot stand in; `shoal_bypass` says
+    why.
 
     Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
     the execution of the command.
@@ -126,6 +130,15 @@ class RedisCluster(PlainSet, theirs.RedisCluster):  # type: ignore[misc]
         if shard_hint:
             raise RedisClusterException("shard_hint is deprecated in cluster mode")
         return ClusterPipeline(self, transaction)  # type: ignore[abstract]
+
+    if hasattr(theirs, "ClusterPubSub"):
+
+        def pubsub(
+            self, node: Any = None, host: Any = None, port: Any = None, **options: Any
+        ) -> AsyncClusterPubSub:
+            """As redis-py's; all of one client and event loop share a connection to
+            each node, unless a node is named."""
+            return AsyncClusterPubSub(self, node, host, port, **options)
 
     async def aclose(self) -> None:
         """Close all connections; the next command opens others."""
@@ -259,7 +272,7 @@ class RedisCluster(PlainSet, theirs.RedisCluster):  # type: ignore[misc]
         try:
             decode = False if NEVER_DECODE in options else None
             with lane.options_of(form) as more:
-                run = lane.execute if blocks(form) else lane.submit
+                run = lane.execute if more or blocks(form) else lane.submit
                 reply = await run(*form, decode=decode, **more)
         except RefusedError:
             raise

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import redis.exceptions as theirs
 from redis.client import EMPTY_RESPONSE, NEVER_DECODE
+from redis.crc import key_slot
 
 from shoal import exceptions as ours
 from shoal._requests import blocks
@@ -22,6 +23,7 @@ from shoal._topology import Node
 
 from ._connection import AsyncCoreConnection, CoreConnection
 from ._errors import translate
+from ._fences import ClusterFences
 from ._lane import (
     AsyncLane,
     BlockingLane,
@@ -41,6 +43,8 @@ _LEAST_S: Final = 0.001
 # They share a connection, although the nodes' table has no keys for them: a channel is
 # one, or any node will do.
 _MESSAGES: Final = frozenset({"PUBLISH", "SPUBLISH"})
+# Any node would do, but the owner of the name's slot counts subscribers that are there.
+_TO_CHANNEL: Final = frozenset({"PUBLISH", b"PUBLISH"})
 
 # With these options a call is no plain one.
 SPECIAL: Final = frozenset({"target_nodes", NEVER_DECODE, EMPTY_RESPONSE})
@@ -57,6 +61,8 @@ class ClusterLane(Lane):
     nodes      how redis-py reaches them
     reached    the core has been connected; before that redis-py says what is wrong
     """
+
+    _fences_kind = ClusterFences
 
     def __init__(self, nodes: Nodes):
         super().__init__(nodes)  # type: ignore[call-arg]
@@ -75,7 +81,11 @@ class ClusterLane(Lane):
     @contextlib.contextmanager
     def options_of(self, form: Command) -> Iterator[dict[str, Any]]:
         """Of the core's execute(): a command that blocks gets a connection of its own,
-        and one that blocks for ever as much time as redis-py's socket gives it."""
+        and one that blocks for ever as much time as redis-py's socket gives it; PUBLISH
+        goes where redis-py sends it."""
+        if form[0].upper() in _TO_CHANNEL:
+            yield {"route": key_slot(self.template.encoder.encode(form[1]))}
+            return
         if not blocks(form):
             yield {}
             return
@@ -262,7 +272,7 @@ def _is_keyed(client: Any, name: str, form: Command) -> bool | None:
     """None: the command has no keys, or redis-py has a rule for it.  True: its
     subcommand says that it has keys; False: its name does."""
     if name.upper() in _MESSAGES:
-        return False
+        return name.upper() in _TO_CHANNEL
     flagged = {name.upper(), " ".join(str(word) for word in form[:2]).upper()}
     if flagged & client.command_flags.keys():
         return None

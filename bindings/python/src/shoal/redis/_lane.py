@@ -143,12 +143,14 @@ class Lane:
     at_end    closes the core if the pool goes without a disconnect
     """
 
+    _fences_kind: type[Fences] = Fences
+
     def __init__(self, pool: Any, family: Family, open_core: Callable[..., Any]):
         self.template: Any = None
         self.core: Any = None
         self.bypass: str | None = None
         self.standing: dict[Any, Any] = {}
-        self.fences = Fences()
+        self.fences = self._fences_kind()
         self.at_end: Any = None
         self._retry_asked: Any = None
         self._places = Places.of_all()

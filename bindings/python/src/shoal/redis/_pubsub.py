@@ -76,7 +76,7 @@ class View(BaseView):
     def connect(self) -> None:
         """Open a subscription, and let redis-py ask for its names."""
         self._recall_failure()
-        if not self._open(blocking_lane(self._pool)):
+        if not self._open(self._pool.find_lane()):
             return
         if self._was_open:
             for _ in self._callbacks_now():
@@ -103,7 +103,7 @@ class View(BaseView):
     def _probe(self, feed: Feed) -> None:
         if feed.hub.is_connected():
             return
-        connection = self._pool.connection_class(**self._pool.connection_kwargs)
+        connection = self._pool.new_connection()
         try:
             connection.connect()
         except Exception as error:
@@ -165,7 +165,7 @@ class AsyncView(BaseView):
         feed: Any = self._feed
         if feed is not None and feed.hub.loop is not running_loop():
             raise redis.exceptions.ConnectionError(_ELSEWHERE)
-        if not self._open(async_lane(self._pool)):
+        if not self._open(self._pool.find_lane()):
             return
         if self._was_open:
             for outcome in self._callbacks_now():
@@ -200,7 +200,7 @@ class AsyncView(BaseView):
     async def _probe(self, feed: Feed) -> None:
         if feed.hub.is_connected():
             return
-        connection = self._pool.connection_class(**self._pool.connection_kwargs)
+        connection = self._pool.new_connection()
         try:
             await connection.connect()
         except Exception as error:
@@ -268,18 +268,26 @@ class Views:
 
     def get_encoder(self) -> Any:
         """One for all of a pool."""
-        lane = self._lane()
+        lane = self.find_lane()
         return self._pool.get_encoder() if lane.core is None else lane.template.encoder
 
-    def _lane(self) -> Lane:
+    def find_lane(self) -> Lane:
+        """The pool's present one: a disconnect takes it."""
         return blocking_lane(self._pool)
+
+    def new_connection(self) -> Any:
+        """One of redis-py's, to see why there is none."""
+        return self._pool.connection_class(**self._pool.connection_kwargs)
+
+    def _new_view(self, lane: Lane) -> Any:
+        return View(self, lane)
 
     def get_connection(self, *args: Any, **options: Any) -> Any:
         """A view, or what the pool has."""
-        lane = self._lane()
+        lane = self.find_lane()
         if lane.core is None:
             return self._pool.get_connection(*args, **options)
-        view = View(self._pool, lane)
+        view = self._new_view(lane)
         view.connect()
         return view
 
@@ -297,15 +305,19 @@ class AsyncViews(Views):
 
     __slots__ = ()
 
-    def _lane(self) -> Lane:
+    def find_lane(self) -> Lane:
+        """The pool's present one: a disconnect takes it."""
         return async_lane(self._pool)
+
+    def _new_view(self, lane: Lane) -> Any:
+        return AsyncView(self, lane)
 
     async def get_connection(self, *args: Any, **options: Any) -> Any:
         """A view, or what the pool has."""
-        lane = self._lane()
+        lane = self.find_lane()
         if lane.core is None:
             return await self._pool.get_connection(*args, **options)
-        view = AsyncView(self._pool, lane)
+        view = self._new_view(lane)
         await view.connect()
         return view
 
@@ -318,42 +330,47 @@ class AsyncViews(Views):
             await self._pool.release(connection)
 
 
-class PubSub(theirs.PubSub):
+class ReadsView:
+    """The part of a PubSub that reads."""
+
+    connection: Any
+
+    def parse_response(self, block: bool = True, timeout: float = 0) -> Any:
+        """As redis-py's."""
+        view = self.connection
+        if isinstance(view, View):
+            reply = view.take_list()
+            if reply is not None:
+                return reply
+        parent: Any = super()
+        return parent.parse_response(block, timeout)
+
+
+class AsyncReadsView:
+    """The same for asyncio."""
+
+    connection: Any
+
+    async def parse_response(self, block: bool = True, timeout: float = 0) -> Any:
+        """As redis-py's."""
+        view = self.connection
+        if isinstance(view, AsyncView):
+            reply = view.take_list()
+            if reply is not None:
+                return reply
+        parent: Any = super()
+        return await parent.parse_response(block, timeout)
+
+
+class PubSub(ReadsView, theirs.PubSub):
     """redis-py's; all of one pool share a connection."""
 
     connection: Any
 
     def __init__(self, connection_pool: Any, *args: Any, **options: Any):
-        super().__init__(Views(connection_pool), *args, **options)
-
-    @property
-    def shoal_gaps(self) -> tuple[Gap | Dropped, ...]:
-        """Where messages may be missing, the latest last: `shoal.Gap` and
-        `shoal.Dropped`."""
-        return gaps_of(self.connection)
-
-    @property
-    def shoal_bypass(self) -> str | None:
-        """Why it has a connection of redis-py's; None if it shares one."""
-        return blocking_lane(self.connection_pool._pool).bypass
-
-    def parse_response(self, block: bool = True, timeout: float = 0) -> Any:
-        """As redis-py's."""
-        view = self.connection
-        if type(view) is View:
-            reply = view.take_list()
-            if reply is not None:
-                return reply
-        return super().parse_response(block, timeout)
-
-
-class AsyncPubSub(their_aio.PubSub):
-    """The same for asyncio."""
-
-    connection: Any
-
-    def __init__(self, connection_pool: Any, *args: Any, **options: Any):
-        views: Any = AsyncViews(connection_pool)
+        views = connection_pool
+        if not isinstance(views, Views):
+            views = Views(connection_pool)
         super().__init__(views, *args, **options)
 
     @property
@@ -365,17 +382,33 @@ class AsyncPubSub(their_aio.PubSub):
     @property
     def shoal_bypass(self) -> str | None:
         """Why it has a connection of redis-py's; None if it shares one."""
-        pool: Any = self.connection_pool
-        return async_lane(pool._pool).bypass
+        views: Views = self.connection_pool
+        return views.find_lane().bypass
 
-    async def parse_response(self, block: bool = True, timeout: float = 0) -> Any:
-        """As redis-py's."""
-        view = self.connection
-        if type(view) is AsyncView:
-            reply = view.take_list()
-            if reply is not None:
-                return reply
-        return await super().parse_response(block, timeout)
+
+class AsyncPubSub(AsyncReadsView, their_aio.PubSub):
+    """The same for asyncio."""
+
+    connection: Any
+
+    def __init__(self, connection_pool: Any, *args: Any, **options: Any):
+        views: Any = connection_pool
+        if not isinstance(views, AsyncViews):
+            views = AsyncViews(connection_pool)
+        super().__init__(views, *args, **options)
+
+    @property
+    def shoal_gaps(self) -> tuple[Gap | Dropped, ...]:
+        """Where messages may be missing, the latest last: `shoal.Gap` and
+        `shoal.Dropped`."""
+        return gaps_of(self.connection)
+
+    @property
+    def shoal_bypass(self) -> str | None:
+        """Why it has a connection of redis-py's; None if it shares one."""
+        views: Any = self.connection_pool
+        lane: Lane = views.find_lane()
+        return lane.bypass
 
 
 def gaps_of(connection: Any) -> tuple[Gap | Dropped, ...]:

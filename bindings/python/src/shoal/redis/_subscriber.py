@@ -151,7 +151,7 @@ class Subscriber:
         for key in keys:
             owed = self.names.get(key)
             if owed == 0:  # confirmed before
-                change.added.extend(self._fence([self._confirmation(key)], []))
+                change.added.extend(self._fence([self._confirmation(key)], [], key[1]))
                 continue
             self.names[key] = (owed or 0) + 1
             if owed is None:
@@ -159,24 +159,30 @@ class Subscriber:
         return change
 
     def _unsubscribe(self, kind: int, keys: list[Key]) -> Change:
-        removed, answers = [], []
+        removed: list[Key] = []
+        answers: list[Answer] = []
         for key in keys or [key for key in self.names if key[0] == kind]:
-            owed = self.names.pop(key, None)
-            if owed is not None:
-                removed.append(key)
-            # The server would have confirmed what was asked for before.
-            answers += [self._confirmation(key)] * (owed or 0)
-            answers.append(self._farewell(key))
+            answers += self._give_up(key, removed)
         if not answers:
             answers.append(self._farewell((kind, None)))
         return Change(removed, self._fence(answers, removed))
 
-    def _fence(self, answers: list[Answer], removed: list[Key]) -> list[Key]:
+    def _give_up(self, key: Key, removed: list[Key]) -> list[Answer]:
+        """What is to be told of the end of a name."""
+        owed = self.names.pop(key, None)
+        if owed is not None:
+            removed.append(key)
+        # The server would have confirmed what was asked for before.
+        return [*[self._confirmation(key)] * (owed or 0), self._farewell(key)]
+
+    def _fence(
+        self, answers: list[Answer], removed: list[Key], beside: bytes | None = None
+    ) -> list[Key]:
         if self._fences.are_refused:
             for answer in answers:
                 answer()
             return []
-        fence = self._fences.next()
+        fence = self._fences.next(beside)
         self._fenced[fence] = Fenced(answers, removed)
         self._left.update(dict.fromkeys(removed, fence))
         return [fence]
@@ -266,13 +272,14 @@ class Subscriber:
                     del self._left[left]
             served.append(key)
         elif what == lib.SHOAL_ITEM_SUBSCRIBED:
-            self._confirm(key)
+            if self.names.get(key):  # else it was given up and wanted again meanwhile
+                self._confirm(key)
         elif what == lib.SHOAL_ITEM_GAP:
             shown = self._shown(key[1])
             self._remember(Gap(_REASONS[reason], shown, _KINDS[kind], text, epoch))
             self._confirm(key)
         elif what == lib.SHOAL_ITEM_SUSPENDED:
-            self._unconfirm()
+            self._suspend()
             self._break(f"Connection lost: {text}")
         elif what == lib.SHOAL_ITEM_DROPPED:
             self._remember(Dropped(count))
@@ -282,8 +289,7 @@ class Subscriber:
                 for key in confirmed:
                     self._confirm(key)
         elif what == lib.SHOAL_ITEM_REJECTED:
-            if self.names.pop(key, None) is not None:
-                self.ready.append(error_reply(text))
+            self._reject(key, text)
         elif what == lib.SHOAL_ITEM_ENDED:
             self.ready.append(theirs.ConnectionError("Connection closed"))
 
@@ -307,6 +313,14 @@ class Subscriber:
         for _ in range(owed or 1):
             self._confirmation(key)()
         self.names[key] = 0
+
+    def _reject(self, key: Key, text: str) -> None:
+        if self.names.pop(key, None) is not None:
+            self.ready.append(error_reply(text))
+
+    def _suspend(self) -> None:
+        """The connection is gone."""
+        self._unconfirm()
 
     def _unconfirm(self) -> None:
         """The server knows none of the names now."""

@@ -5,7 +5,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 from weakref import ref
 
 import redis.exceptions
@@ -39,6 +39,8 @@ class BaseView:
 
     next_health_check: Final = math.inf
     _lock: Any
+    #: What makes the replies.
+    _subscriber_kind: ClassVar[type[Subscriber]] = Subscriber
 
     def __init__(self, pool: Any, lane: Lane):
         template = lane.template
@@ -58,7 +60,7 @@ class BaseView:
         decode = None
         if template.encoder.decode_responses:
             decode = self._decoded
-        self.subscriber = Subscriber(decode, lane.fences, self._tells_holes)
+        self.subscriber = self._subscriber_kind(decode, lane.fences, self._tells_holes)
 
     # ---- what redis-py reads of a connection ----
 

@@ -35,6 +35,7 @@ from ._cluster import (
     read_from,
     translate_cluster,
 )
+from ._cluster_pubsub import ClusterPubSub
 from ._connection import Attempts
 from ._errors import FAILURES, may_have_run
 from ._lane import NAME, taken_from
@@ -51,9 +52,10 @@ class RedisCluster(PlainSet, theirs.RedisCluster):
     """redis-py's client of a cluster; its commands are carried by a `shoal.Client`.
 
     Commands with keys, pipelines of them, and transactions without WATCH share one
-    connection to each node, from any number of threads.  What goes to nodes that are
-    named, or to several nodes, and pub/sub, go over redis-py's own connections, and so
-    does everything if the core cannot stand in; `shoal_bypass` says why.
+    connection to each node, from any number of threads.  All objects that pubsub()
+    returns share one more to each.  What goes to nodes that are named, or to several
+    nodes, goes over redis-py's own connections, and so does everything if the core
+    cannot stand in; `shoal_bypass` says why.
 
     Errors are redis-py's, with an attribute `fate` (`shoal.Fate`): what is known about
     the execution of the command.
@@ -123,6 +125,13 @@ class RedisCluster(PlainSet, theirs.RedisCluster):
             event_dispatcher=self._event_dispatcher,
             shoal_parent=self,
         )
+
+    def pubsub(
+        self, node: Any = None, host: Any = None, port: Any = None, **options: Any
+    ) -> ClusterPubSub:
+        """As redis-py's; all of one client share a connection to each node, unless a
+        node is named."""
+        return ClusterPubSub(self, node, host, port, **options)
 
     def disconnect_connection_pools(self) -> None:
         """Close all connections; the next command opens others."""
