@@ -104,14 +104,17 @@ class Rig:
         assert ran.returncode == 0, said
         return json.loads(ran.stdout.splitlines()[-1])
 
-    def serve(self, *words: str) -> None:
-        """A server of HTTP at `socket`; it answers when this returns."""
+    def serve(self, *words: str, port: int = 0) -> None:
+        """A server of HTTP at `socket`, or at a port of the loopback; it answers when
+        this returns."""
         process = self.start(*words)
         until = time.monotonic() + PATIENCE_S
+        family = socket.AF_INET if port else socket.AF_UNIX
+        address = ("127.0.0.1", port) if port else str(self.socket)
         while True:
             try:
-                with contextlib.closing(socket.socket(socket.AF_UNIX)) as probe:
-                    probe.connect(str(self.socket))
+                with contextlib.closing(socket.socket(family)) as probe:
+                    probe.connect(address)
                 return
             except OSError:
                 assert process.poll() is None, self.logs()
