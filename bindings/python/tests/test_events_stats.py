@@ -14,8 +14,14 @@ QUIET = {"integrity": "shapes"}
 
 def at_rest(face: Face, completed: int) -> shoal.Stats:
     """The figures when so many commands are over: a caller has its reply before the
-    turn that read it tells of it, and the figures of a turn come together."""
-    face.until(lambda: face.stats().completed == completed)
+    turn that read it tells of it, and each figure is told by itself."""
+    rest = (completed, 0, 0)
+    face.until(
+        lambda: (
+            (face.stats().completed, face.stats().inflight_now, face.stats().queued_now)
+            == rest
+        )
+    )
     return face.stats()
 
 

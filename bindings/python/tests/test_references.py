@@ -267,8 +267,8 @@ def test_an_interrupt_lends_while_others_come_back(
         await asyncio.sleep(0.01)
         monkeypatch.setattr(Loan, "is_out", interrupted)
         last = client.submit("PING")
-        await asyncio.sleep(0.01)
-        assert left == []
+        while left:  # until the port looks at what it has lent
+            await asyncio.sleep(0.001)
         assert not any(one.is_free() for one in kept)
         proxy.tell("carry to-server")
         assert await first == b"OK"
