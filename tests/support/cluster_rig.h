@@ -34,9 +34,8 @@ typedef struct cluster_plan {
                              they have none */
     bool serves_parts; /* while some slots have no owner, nodes serve the others */
     bool is_patient;   /* no node is taken for dead, however busy the machine is */
-    bool
-        keeps_roles; /* a replica takes over only if it is told to, or if that is allowed by
-                          cluster_rig_let_take_over() */
+    /* A replica takes over only if it is told to, or if cluster_rig_let_take_over() allows it. */
+    bool keeps_roles;
 } cluster_plan_t;
 
 typedef struct cluster_node {

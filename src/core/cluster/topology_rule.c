@@ -49,14 +49,31 @@ void shoal__topology_want(shoal__topology_rule_t *rule, shoal__topology_wish_t w
     rule->due_us = shoal__time_min(rule->due_us, at_us);
 }
 
-void shoal__topology_begin(shoal__topology_rule_t *rule, uint64_t now_us,
-                           shoal__random_t *random)
+static void plan_again(shoal__topology_rule_t *rule, unsigned nodes, uint64_t now_us,
+                       shoal__random_t *random)
+{
+    uint64_t at_us = rule->lacks_us;
+
+    rule->again_us = 0;
+    for (uint64_t pause_us = LACK_PAUSE_US; at_us > 0 && pause_us <= LACK_PAUSE_US_MAX;
+         pause_us *= 2) {
+        at_us += pause_us;
+        if (at_us <= now_us)
+            continue;
+        rule->again_us = at_us + shoal__random_below(random, spread_us(nodes));
+        return;
+    }
+}
+
+void shoal__topology_begin(shoal__topology_rule_t *rule, unsigned nodes,
+                           uint64_t now_us, shoal__random_t *random)
 {
     rule->is_asking = true;
     rule->soon_us = 0;
     rule->asked_us = now_us;
     rule->due_us = now_us + SHOAL__TOPOLOGY_POLL_US - SHOAL__TOPOLOGY_POLL_US / 10 +
                    shoal__random_below(random, SHOAL__TOPOLOGY_POLL_US / 5);
+    plan_again(rule, nodes, now_us, random);
 }
 
 void shoal__topology_end(shoal__topology_rule_t *rule, bool is_news)
@@ -68,20 +85,10 @@ void shoal__topology_end(shoal__topology_rule_t *rule, bool is_news)
 void shoal__topology_note_lack(shoal__topology_rule_t *rule, bool lacks_nodes,
                                unsigned nodes, uint64_t now_us, shoal__random_t *random)
 {
-    uint64_t at_us;
-
-    if (!lacks_nodes || rule->lacks_us == 0)
-        rule->lacks_us = lacks_nodes ? now_us : 0;
-    at_us = rule->lacks_us;
-    for (uint64_t pause_us = LACK_PAUSE_US;
-         lacks_nodes && pause_us <= LACK_PAUSE_US_MAX; pause_us *= 2) {
-        at_us += pause_us;
-        if (at_us <= now_us)
-            continue;
-        at_us += shoal__random_below(random, spread_us(nodes));
-        rule->due_us = shoal__time_min(rule->due_us, at_us);
-        return;
-    }
+    if (lacks_nodes && rule->lacks_us > 0)
+        return; /* the next question is planned already */
+    rule->lacks_us = lacks_nodes ? now_us : 0;
+    plan_again(rule, nodes, now_us, random);
 }
 
 bool shoal__topology_believes(bool knows_us, uint64_t foreign_us, uint64_t now_us)
@@ -92,5 +99,8 @@ bool shoal__topology_believes(bool knows_us, uint64_t foreign_us, uint64_t now_u
 
 uint64_t shoal__topology_next_us(const shoal__topology_rule_t *rule)
 {
-    return rule->is_asking ? rule->asked_us + SHOAL__TOPOLOGY_LATE_US : rule->due_us;
+    if (rule->is_asking)
+        return rule->asked_us + SHOAL__TOPOLOGY_LATE_US;
+    return rule->again_us > 0 ? shoal__time_min(rule->due_us, rule->again_us)
+                              : rule->due_us;
 }

@@ -44,8 +44,9 @@ typedef struct shoal__topology_rule {
     uint64_t asked_us; /* when the last question began; 0: never */
     uint64_t due_us;   /* the next one begins; not while is_asking */
     uint64_t soon_us;  /* SOON was wanted, for then; 0: not since the last question */
-    uint64_t
-        lacks_us; /* since then each view lacks nodes that are up; 0: none is lacking */
+    /* Since then each view lacks nodes that are up, and the next question for that reason; 0:
+     * none is lacking, and no more questions. */
+    uint64_t lacks_us, again_us;
     unsigned in_vain; /* answers in a row that brought nothing new, or none came */
 } shoal__topology_rule_t;
 
@@ -56,7 +57,8 @@ void shoal__topology_want(shoal__topology_rule_t *rule, shoal__topology_wish_t w
 static inline bool shoal__topology_is_due(const shoal__topology_rule_t *rule,
                                           uint64_t now_us)
 {
-    return !rule->is_asking && now_us >= rule->due_us;
+    return !rule->is_asking &&
+           (now_us >= rule->due_us || (rule->again_us > 0 && now_us >= rule->again_us));
 }
 static inline bool shoal__topology_is_late(const shoal__topology_rule_t *rule,
                                            uint64_t now_us)
@@ -69,6 +71,8 @@ static inline void shoal__topology_put_off(shoal__topology_rule_t *rule,
                                            uint64_t now_us)
 {
     rule->due_us = now_us + SHOAL__TOPOLOGY_GAP_US;
+    if (rule->again_us > 0)
+        rule->again_us = rule->due_us;
 }
 
 /* It is late, and nobody else can be asked: the answer is waited for. */
@@ -79,8 +83,8 @@ static inline void shoal__topology_wait_on(shoal__topology_rule_t *rule,
 }
 
 /* A question begins; and it ended: with news, or without, or without an answer. */
-void shoal__topology_begin(shoal__topology_rule_t *rule, uint64_t now_us,
-                           shoal__random_t *random);
+void shoal__topology_begin(shoal__topology_rule_t *rule, unsigned nodes,
+                           uint64_t now_us, shoal__random_t *random);
 void shoal__topology_end(shoal__topology_rule_t *rule, bool is_news);
 
 /* ... and the view lacks nodes that are up; or it has all of them. */

@@ -279,9 +279,10 @@ static void merge(shoal__cluster_t *cluster, uint64_t now_us)
     begin(&changes, now_us);
     tell(cluster, topology->asked, changes.changed);
     shoal__topology_merged(topology, merged.is_refused, changes.changed > 0);
-    shoal__topology_note_lack(&topology->rule, view->lacks_nodes,
-                              shoal__nodes_count(&cluster->nodes), now_us,
-                              &cluster->set.random);
+    if (!merged.is_refused)
+        shoal__topology_note_lack(&topology->rule, view->lacks_nodes,
+                                  shoal__nodes_count(&cluster->nodes), now_us,
+                                  &cluster->set.random);
     /* Another node may confirm it; a hand-over will be over soon. */
     if (merged.doubtful > 0 || merged.held > 0 || merged.is_refused)
         shoal__cluster_want_view(cluster, SHOAL__TOPOLOGY_URGENT, NULL, now_us);

@@ -283,7 +283,8 @@ void shoal__topology_turn(shoal__topology_t *topology, shoal__random_t *random,
     topology->has_slots = false;
     topology->asked = node;
     topology->hint = NULL;
-    shoal__topology_begin(&topology->rule, now_us, random);
+    shoal__topology_begin(&topology->rule, shoal__nodes_count(topology->nodes), now_us,
+                          random);
     if (!ask(topology, node, now_us))
         fail(topology);
 }

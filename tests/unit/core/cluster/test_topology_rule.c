@@ -16,7 +16,7 @@ static shoal__random_t random_numbers;
 static void answer(shoal__topology_rule_t *rule, uint64_t now_us, bool is_news)
 {
     assert_true(shoal__topology_is_due(rule, now_us));
-    shoal__topology_begin(rule, now_us, &random_numbers);
+    shoal__topology_begin(rule, 3, now_us, &random_numbers);
     assert_false(shoal__topology_is_due(rule, now_us + 100 * SECOND_US));
     shoal__topology_end(rule, is_news);
 }
@@ -131,7 +131,7 @@ static void a_wish_during_a_question_waits_for_its_end(void **state)
     shoal__topology_rule_t rule = {0};
     (void)state;
 
-    shoal__topology_begin(&rule, START_US, &random_numbers);
+    shoal__topology_begin(&rule, 3, START_US, &random_numbers);
     want(&rule, SHOAL__TOPOLOGY_URGENT, 3, START_US + 1);
     assert_false(shoal__topology_is_due(&rule, START_US + SECOND_US));
     shoal__topology_end(&rule, true);
@@ -143,7 +143,7 @@ static void a_node_that_does_not_answer_is_given_up(void **state)
     shoal__topology_rule_t rule = {0};
     (void)state;
 
-    shoal__topology_begin(&rule, START_US, &random_numbers);
+    shoal__topology_begin(&rule, 3, START_US, &random_numbers);
     assert_int_equal(shoal__topology_next_us(&rule), START_US + 300000);
     assert_false(shoal__topology_is_late(&rule, START_US + 299999));
     assert_true(shoal__topology_is_late(&rule, START_US + 300000));
@@ -194,6 +194,22 @@ static void a_view_that_lacks_nodes_is_asked_for_again(void **state)
         note_lack(&rule, true, now_us);
         assert_true(shoal__topology_next_us(&rule) >= now_us + 54 * SECOND_US);
     }
+}
+
+/* A question that a lost connection ends, or a view that is refused, ends nothing. */
+static void a_question_in_vain_is_followed_by_the_next(void **state)
+{
+    shoal__topology_rule_t rule = {0};
+    (void)state;
+
+    answer(&rule, START_US, true);
+    note_lack(&rule, true, START_US);
+    answer(&rule, START_US + SECOND_US + 200000, false);
+    assert_in_range(shoal__topology_next_us(&rule), START_US + 3 * SECOND_US,
+                    START_US + 3 * SECOND_US + 200000);
+    shoal__topology_put_off(&rule, START_US + 4 * SECOND_US);
+    assert_false(shoal__topology_is_due(&rule, START_US + 4 * SECOND_US));
+    assert_true(shoal__topology_is_due(&rule, START_US + 4 * SECOND_US + 100000));
 }
 
 /* What is asked for another reason uses none of the questions up; and a view that has all nodes
@@ -254,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_node_that_does_not_answer_is_given_up),
         cmocka_unit_test(a_view_of_another_cluster_is_believed_in_the_end),
         cmocka_unit_test(a_view_that_lacks_nodes_is_asked_for_again),
+        cmocka_unit_test(a_question_in_vain_is_followed_by_the_next),
         cmocka_unit_test(the_time_counts_since_nodes_are_lacking),
         cmocka_unit_test(many_wishes_are_as_late_as_one),
     };
