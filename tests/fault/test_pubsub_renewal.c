@@ -19,6 +19,7 @@ typedef struct stage {
     listener_t a;
     shoal__relay_stage_t played; /* the server has said what belongs to it */
     char marker[128];            /* as it is published */
+    size_t pings;                /* the rule that holds them */
 } stage_t;
 
 static shoal__subscriber_t *route_of(const stage_t *stage)
@@ -102,8 +103,9 @@ static void ask_for_renewal(stage_t *stage)
     assert_int_equal(shoal_pubsub_reconnect(stage->pubsub), 0);
 }
 
-/* The name x is confirmed; from now on PINGs are answered so, when the stage is played. */
-static stage_t *open_stage(void **state, const char *pong)
+/* The name x is confirmed; from now on PINGs are answered so, when the stage is played.  `more`:
+ * NULL, or a name that is asked for when the renewal begins. */
+static stage_t *open_stage_with(void **state, const char *pong, const char *more)
 {
     scene_t *scene = *state;
     stage_t *stage = scene_alloc(scene, sizeof *stage);
@@ -119,12 +121,19 @@ static stage_t *open_stage(void **state, const char *pong)
                      0);
     listener_begin(&stage->a, stage->pubsub, "x");
     STEP_UNTIL(stage, shoal_subscription_wait(stage->a.subscription, 0) == 0);
-    fake_server_rule(scene->server, &(fake_rule_t){.command = "PING",
-                                                   .reply = pong,
-                                                   .is_cut = true,
-                                                   .then = FAKE_HOLD});
+    stage->pings = fake_server_rule(scene->server, &(fake_rule_t){.command = "PING",
+                                                                  .reply = pong,
+                                                                  .is_cut = true,
+                                                                  .then = FAKE_HOLD});
+    if (more)
+        listener_add(&stage->a, more);
     ask_for_renewal(stage);
     return stage;
+}
+
+static stage_t *open_stage(void **state, const char *pong)
+{
+    return open_stage_with(state, pong, NULL);
 }
 
 static void close_stage(stage_t *stage)
@@ -180,6 +189,59 @@ static void test_a_name_that_comes_meanwhile(void **state)
     close_stage(stage);
 }
 
+/* The connection goes on alone, and owes no answer. */
+static void check_stays(stage_t *stage, const char *heard)
+{
+    const shoal__request_ring_t *ring = &route_of(stage)->conn.pipe.ring;
+
+    PLAY_UNTIL(stage,
+               relay_stage(stage) == SHOAL__RELAY_NONE && ring->head == ring->tail);
+    fake_server_send(stage->scene->server, MESSAGE(1));
+    STEP_UNTIL(stage, listener_has(&stage->a, "x=1 "));
+    LISTENER_HEARS(&stage->a, heard);
+    assert_int_equal(listener_stats(stage->pubsub).connects, 1);
+}
+
+static void lose_the_successor(stage_t *stage, shoal__relay_stage_t at)
+{
+    STEP_UNTIL(stage, relay_stage(stage) == at);
+    fake_server_refuse(stage->scene->server, true);
+    fake_server_cut_one(stage->scene->server, 2, FAKE_CUT_RESET);
+    STEP_UNTIL(stage, relay_stage(stage) != at);
+}
+
+/* The answers to SUBSCRIBE and PING come when the channel is given up already. */
+static void test_a_successor_that_is_lost_at_once(void **state)
+{
+    stage_t *stage = open_stage(state, "-LOADING later\r\n");
+    scene_t *scene = stage->scene;
+    char *parted = scene_alloc(scene, 128);
+
+    STEP_UNTIL(stage, fake_server_hits(scene->server, stage->pings) == 2);
+    snprintf(parted, 128, PUSH("unsubscribe", "%s", ":0"),
+             route_of(stage)->relay.channel);
+    fake_server_forget_rules(scene->server);
+    answer(scene, "PING", NULL, "-LOADING later\r\n");
+    answer(scene, "UNSUBSCRIBE", NULL, parted);
+    lose_the_successor(stage, SHOAL__RELAY_JOINING);
+    assert_int_equal(relay_stage(stage), SHOAL__RELAY_PARTING);
+    say_of_channel(stage, "subscribe");
+    stage->played = SHOAL__RELAY_PARTING;
+    check_stays(stage, "+x x=1 ");
+    close_stage(stage);
+}
+
+/* ... and the registry owes the relay a name. */
+static void test_a_successor_that_is_lost_before_it_joins(void **state)
+{
+    stage_t *stage = open_stage_with(state, "-LOADING later\r\n", "y");
+
+    lose_the_successor(stage, SHOAL__RELAY_WAITING);
+    assert_int_equal(relay_stage(stage), SHOAL__RELAY_NONE);
+    check_stays(stage, "+x +y x=1 ");
+    close_stage(stage);
+}
+
 /* PUBLISH is not answered.  The successor, which was not read since the stage MARKING, takes over
  * when the time is over, as after a loss. */
 static void test_a_connection_that_owes_an_answer(void **state)
@@ -231,6 +293,8 @@ int main(int argc, char **argv)
         CASE(test_a_server_that_is_up),
         CASE(test_a_server_that_loads_its_data),
         CASE(test_a_name_that_comes_meanwhile),
+        CASE(test_a_successor_that_is_lost_at_once),
+        CASE(test_a_successor_that_is_lost_before_it_joins),
         CASE(test_a_connection_that_owes_an_answer),
         CASE(test_another_renewal_before_the_marker),
     };

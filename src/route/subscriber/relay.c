@@ -160,13 +160,13 @@ static void on_parted(shoal_client_t *client, const shoal_result_t *result, void
         relay->facts.is_done = true;
 }
 
-/* The PING behind SUBSCRIBE is answered. */
+/* The PING behind SUBSCRIBE is answered; perhaps in PARTING, if the successor has gone. */
 static void joined(shoal__relay_t *relay, const shoal_result_t *result, uint8_t who)
 {
     if (!is_present(relay, result))
         return;
     relay->answered |= who;
-    if (!(relay->joined & who))
+    if (relay->stage == SHOAL__RELAY_JOINING && !(relay->joined & who))
         relay->facts.is_thwarted = true;
 }
 
@@ -288,10 +288,11 @@ void shoal__relay_gone(shoal__relay_t *relay)
 
 /* ---- what comes ---- */
 
-/* The registry asks for nothing before the stage PARTING, and then behind the relay. */
+/* From JOINING to PARTING the registry asks for nothing, or behind the relay, whose SUBSCRIBE
+ * stands before its UNSUBSCRIBE. */
 bool shoal__relay_is_answered(const shoal__relay_t *relay)
 {
-    if (relay->stage == SHOAL__RELAY_JOINING && !(relay->answered & PRESENT))
+    if (relay->stage >= SHOAL__RELAY_JOINING && !(relay->answered & PRESENT))
         return relay->joined & PRESENT;
     if (relay->stage == SHOAL__RELAY_PARTING && !relay->facts.is_done)
         return relay->has_parted;
@@ -338,6 +339,8 @@ static bool takes_behind(shoal__relay_t *relay, const shoal__push_t *push)
     }
     if (push->kind == SHOAL__PUSH_DROPPED && is_ours(relay, push))
         relay->has_parted = true;
+    if (push->kind == SHOAL__PUSH_CONFIRMED && is_ours(relay, push))
+        relay->joined |= PRESENT;
     return is_private(relay, push);
 }
 
@@ -369,7 +372,10 @@ static void look(shoal__relay_t *relay, uint64_t now_us)
 
 static void part(shoal__relay_t *relay, uint64_t now_us)
 {
-    enter(relay, SHOAL__RELAY_PARTING, now_us);
+    if (relay->stage == SHOAL__RELAY_WAITING)
+        shoal__relay_end(relay); /* nobody asked for the channel yet */
+    else
+        enter(relay, SHOAL__RELAY_PARTING, now_us);
 }
 
 /* True: look again. */
