@@ -53,8 +53,9 @@ void shoalpy_caller_free(shoalpy_caller_t *caller);
 shoalpy_requests_t *shoalpy_caller_requests(shoalpy_caller_t *caller);
 
 /* One command, given as a pickled tuple, or without a stream the one that a packer has put;
- * the stream of the result is the value or the tuple of its kind.  `target`: NULL: as the command says.  `into`: where a large string goes; NULL
- * unless reply_flags has SHOALPY_INTO. */
+ * the stream of the result is the value or the tuple of its kind.  `target`: where it goes;
+ * NULL: the command itself says it.  `into`: where a large string goes; NULL unless
+ * reply_flags has SHOALPY_INTO. */
 int64_t shoalpy_caller_call(shoalpy_caller_t *caller, shoalpy_core_t *core,
                             const char *stream, size_t bytes, uint32_t call_flags,
                             uint64_t timeout_us, unsigned reply_flags,

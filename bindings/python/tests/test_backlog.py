@@ -63,6 +63,38 @@ def test_what_is_cancelled_while_it_waits_is_not_sent(
     assert 50 <= int(server.ask("GET", "n")) < 50 + 4
 
 
+@pytest.mark.parametrize("mode", ["asyncio-borrowed"])
+def test_an_interrupt_in_a_read_does_not_forget_those_that_wait(
+    connect: Connect, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A task ends with it after results have made room, and no other read follows."""
+    face = connect(queued_max=1, inflight_max=1, timeout=20)
+
+    async def main(client: Client) -> None:
+        futures = [client.submit("BLPOP", "gate", 10, may_block=True)]
+        futures += [client.submit("PING") for _ in range(9)]
+        while client.stats().inflight_now == 0:
+            await asyncio.sleep(0.001)
+        port = client._find_port()
+        assert port._backlog
+        looks: list[None] = []
+
+        def complete(*, is_now: bool) -> None:
+            port._has_made_room = True
+            raise SystemExit
+
+        with monkeypatch.context() as patch:
+            patch.setattr(port, "_complete", complete)
+            patch.setattr(port, "_retry", lambda: looks.append(None))
+            with pytest.raises(SystemExit):
+                port._pump()
+        assert len(looks) == 1
+        server.ask("RPUSH", "gate", "open")
+        await all_done(futures)
+
+    face.run(main)
+
+
 @pytest.mark.parametrize("mode", ["sync", "asyncio-borrowed"])
 def test_the_wait_for_room_is_part_of_the_deadline(
     connect: Connect, server: Server

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from shoal._native import lib
 from shoal._replies import Conversion
 from shoal.aio._owed import Owed, Taken
+from shoal.exceptions import ResponseError
 
 PLAIN = Conversion(None)
 OTHER = Conversion(None, is_classic=True)
@@ -137,3 +139,21 @@ def test_what_was_cancelled_just_before(
     assert futures[0].result() == 0 and futures[2].result() == 2
     late = loop.create_future()
     assert owed.pass_on(futures[1], late) == [] and late.result() == 1
+
+
+def test_the_loop_was_closed(
+    loop: asyncio.AbstractEventLoop, owed: Owed, batch: Batch
+) -> None:
+    """Nobody can be told, and all get their results: none waits for ever."""
+    futures = batch(0, 3) + batch(3, 2, OTHER) + batch(5, 2)
+    for future in futures:
+        future.add_done_callback(lambda future: None)
+    futures[1].cancel()
+    loop.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        complete(owed, [0, [0, 1, 2], 3, [3], 4, (lib.SHOALPY_ERROR, b"ERR no")])
+    with pytest.raises(RuntimeError, match="closed"):
+        complete(owed, [5, [5, 6]])
+    assert futures[1].cancelled() and isinstance(futures[4].exception(), ResponseError)
+    del futures[4], futures[1]
+    assert results(futures) == [0, 2, 3, 5, 6]

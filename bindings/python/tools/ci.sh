@@ -129,7 +129,8 @@ make_clean() {
 
 run_tests() { # most of them wait, hence twice the jobs
     "$clean/bin/pip" install --quiet --only-binary :all: \
-        gevent hiredis hypothesis numpy pytest pytest-timeout pytest-xdist trio \
+        anyio gevent hiredis hypothesis nest-asyncio numpy pytest pytest-timeout \
+        pytest-xdist trio \
         "$(only "$folder"/repaired/*.whl)[redis,uvloop]"
     "$clean/bin/python" -m pytest -q -n $((2 * jobs)) --dist worksteal "$here/tests"
 }

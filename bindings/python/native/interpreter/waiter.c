@@ -23,7 +23,7 @@ typedef struct waiter {
 
 /* Of this process, for ever. */
 static PyTypeObject *waiter_type;
-static PyObject *invalid_state, *cancelled_error, *copy_context;
+static PyObject *invalid_state, *cancelled_error, *copy_context, *future_type;
 static PyObject *call_soon_name, *run_name, *context_names; /* ("context",) */
 
 static bool is_waiter(PyObject *object)
@@ -115,14 +115,28 @@ static PyObject *set_exception(PyObject *self, PyObject *error)
     return end_once(self, HAS_ERROR, error);
 }
 
+/* The number of arguments that were given by name; -1: not this name, or more than it. */
+static Py_ssize_t count_named(PyObject *names, const char *name)
+{
+    Py_ssize_t count = names ? PyTuple_Size(names) : 0;
+
+    if (count == 0)
+        return 0;
+    if (count > 1 ||
+        PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, 0), name) != 0)
+        return -1;
+    return 1;
+}
+
 /* cancel(msg=None) */
 static PyObject *cancel(PyObject *self, PyObject *const *arguments, Py_ssize_t count,
                         PyObject *names)
 {
-    Py_ssize_t given = count + (names ? PyTuple_Size(names) : 0);
+    Py_ssize_t named = count_named(names, "msg");
+    Py_ssize_t given = count + named;
     PyObject *message = given == 1 && arguments[0] != Py_None ? arguments[0] : NULL;
 
-    if (given > 1) {
+    if (named < 0 || given > 1) {
         PyErr_SetString(PyExc_TypeError, "cancel() takes a message");
         return NULL;
     }
@@ -203,10 +217,10 @@ static PyObject *add_done_callback(PyObject *self, PyObject *const *arguments,
                                    Py_ssize_t count, PyObject *names)
 {
     waiter_t *waiter = of(self);
-    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-    PyObject *context = named == 1 ? arguments[1] : Py_None;
+    Py_ssize_t named = count_named(names, "context");
+    PyObject *context;
 
-    if (count != 1 || named > 1) {
+    if (count != 1 || named < 0) {
         PyErr_SetString(PyExc_TypeError, "add_done_callback() takes a callback");
         return NULL;
     }
@@ -214,6 +228,7 @@ static PyObject *add_done_callback(PyObject *self, PyObject *const *arguments,
         PyErr_SetString(PyExc_RuntimeError, "another task awaits this already");
         return NULL;
     }
+    context = named ? arguments[1] : Py_None;
     if (context == Py_None)
         context = PyObject_CallNoArgs(copy_context);
     else
@@ -254,7 +269,11 @@ static PySendResult send(PyObject *self, PyObject *sent, PyObject **ret_value)
     waiter_t *waiter = of(self);
 
     (void)sent;
-    if (waiter->state == PENDING && !waiter->is_blocking) {
+    if (waiter->state == PENDING) {
+        if (waiter->is_blocking) {
+            PyErr_SetString(PyExc_RuntimeError, "await wasn't used with future");
+            return PYGEN_ERROR;
+        }
         waiter->is_blocking = true;
         *ret_value = new_reference(self);
         return PYGEN_NEXT;
@@ -278,6 +297,27 @@ static PyObject *next(PyObject *self)
 }
 
 /* ---- the type ---- */
+
+static PyObject *represent(PyObject *self)
+{
+    static const char *const names[] = {
+        [PENDING] = "pending",
+        [HAS_VALUE] = "finished",
+        [HAS_ERROR] = "finished",
+        [CANCELLED] = "cancelled",
+    };
+
+    return PyUnicode_FromFormat("<Waiter %s>", names[of(self)->state]);
+}
+
+/* asyncio.Future, for isinstance(): anyio asks so whether a task's reply has come, and then
+ * leaves the task alone.  asyncio's own C code looks at the true type. */
+static PyObject *get_class(PyObject *self, void *nothing)
+{
+    (void)self;
+    (void)nothing;
+    return new_reference(future_type);
+}
 
 static int traverse(PyObject *self, visitproc visit, void *arg)
 {
@@ -337,13 +377,19 @@ static PyMemberDef members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+static PyGetSetDef properties[] = {
+    {"__class__", get_class, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 /* ISO C has no way from a function to `void *` but over a number. */
 #define SLOT(function) (void *)(uintptr_t)(function)
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, SLOT(deallocate)}, {Py_tp_traverse, SLOT(traverse)},
-    {Py_tp_clear, SLOT(clear)},        {Py_tp_methods, methods},
-    {Py_tp_members, members},          {Py_tp_iter, SLOT(await)},
+    {Py_tp_clear, SLOT(clear)},        {Py_tp_repr, SLOT(represent)},
+    {Py_tp_methods, methods},          {Py_tp_members, members},
+    {Py_tp_getset, properties},        {Py_tp_iter, SLOT(await)},
     {Py_tp_iternext, SLOT(next)},      {Py_am_await, SLOT(await)},
     {Py_am_send, SLOT(send)},          {0, NULL},
 };
@@ -351,7 +397,8 @@ static PyType_Slot slots[] = {
 static PyType_Spec spec = {
     .name = "shoal._native.Waiter",
     .basicsize = sizeof(waiter_t),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = slots,
 };
 
@@ -381,12 +428,13 @@ static PyObject *new_waiter_maker(PyObject *module, PyObject *loop)
 }
 
 /* 1: it was done before; -1: an exception is set. */
-static int resolve_one(PyObject *future, PyObject *value, PyObject *setter, bool is_now)
+static int resolve_one(PyObject *future, PyObject *value, PyObject *setter,
+                       enum state state, bool is_now)
 {
     PyObject *done;
 
     if (is_waiter(future))
-        return of(future)->state == PENDING ? end(future, HAS_VALUE, value, is_now) : 1;
+        return of(future)->state == PENDING ? end(future, state, value, is_now) : 1;
     done = PyObject_CallFunctionObjArgs(setter, future, value, NULL);
     Py_XDECREF(done);
     if (done)
@@ -419,29 +467,34 @@ static void keep_first(failure_t *failure)
         PyErr_Fetch(&failure->type, &failure->value, &failure->trace);
 }
 
-/* resolve(futures, values, setter, is_now, missed): each future gets its value, those that
- * are no waiters by `setter`.  The numbers of those that were done before go to `missed`.
- * is_now: tasks go on in here; after an exception the others do later. */
+/* resolve(futures, values, setter, is_error, is_now, missed): each future gets its value, or
+ * its exception; those that are no waiters by `setter`.  The numbers of those that were done
+ * before go to `missed`.  is_now: tasks go on in here; after an exception the others do
+ * later. */
 static PyObject *resolve(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     failure_t failure = {NULL, NULL, NULL};
     PyObject *futures, *values;
+    enum state state;
     bool is_now;
 
     (void)module;
-    if (count != 5 || !PyList_Check(arguments[0]) || !PyList_Check(arguments[1]) ||
-        !PyList_Check(arguments[4])) {
-        PyErr_SetString(PyExc_TypeError, "resolve(list, list, setter, is_now, list)");
+    if (count != 6 || !PyList_Check(arguments[0]) || !PyList_Check(arguments[1]) ||
+        !PyList_Check(arguments[5])) {
+        PyErr_SetString(PyExc_TypeError,
+                        "resolve(list, list, setter, is_error, is_now, list)");
         return NULL;
     }
     futures = arguments[0];
     values = arguments[1];
-    is_now = arguments[3] == Py_True;
+    state = arguments[3] == Py_True ? HAS_ERROR : HAS_VALUE;
+    is_now = arguments[4] == Py_True;
     for (Py_ssize_t i = 0; i < PyList_Size(futures) && i < PyList_Size(values); i++) {
         PyObject *future = new_reference(PyList_GetItem(futures, i));
         PyObject *value = new_reference(PyList_GetItem(values, i));
-        int rc = resolve_one(future, value, arguments[2], is_now && !failure.type);
-        if (rc < 0 || (rc > 0 && note(arguments[4], i) < 0))
+        int rc =
+            resolve_one(future, value, arguments[2], state, is_now && !failure.type);
+        if (rc < 0 || (rc > 0 && note(arguments[5], i) < 0))
             keep_first(&failure);
         Py_DECREF(future);
         Py_DECREF(value);
@@ -486,20 +539,21 @@ static PyObject *any_done(PyObject *module, PyObject *const *arguments,
 
 /* ---- the module ---- */
 
-/* init_waiters(InvalidStateError, CancelledError, copy_context): what this needs of modules
- * that a program without event loops does not import. */
+/* init_waiters(InvalidStateError, CancelledError, copy_context, Future): what this needs of
+ * modules that a program without event loops does not import. */
 static PyObject *init_waiters(PyObject *module, PyObject *const *arguments,
                               Py_ssize_t count)
 {
     (void)module;
-    if (count != 3) {
-        PyErr_SetString(PyExc_TypeError, "init_waiters() takes three objects");
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError, "init_waiters() takes four objects");
         return NULL;
     }
     if (!waiter_type) {
         invalid_state = new_reference(arguments[0]);
         cancelled_error = new_reference(arguments[1]);
         copy_context = new_reference(arguments[2]);
+        future_type = new_reference(arguments[3]);
         call_soon_name = PyUnicode_InternFromString("call_soon");
         run_name = PyUnicode_InternFromString("run");
         context_names = Py_BuildValue("(s)", "context");

@@ -4,8 +4,8 @@
 
 /*
  * What one task awaits: a future with less to it than asyncio's.  One coroutine awaits it,
- * and nothing else refers to it but its task; so it has one callback at most, and no word is
- * lost on an exception that nobody fetches.
+ * and nothing else refers to it but its task; so it has one callback at most, and asyncio's
+ * warning about an exception that nobody fetched is left out.
  *
  * asyncio's futures let the event loop call each task in a turn of its own.  Those of one
  * read come together, and resolve() goes on with their tasks itself, one after the other,

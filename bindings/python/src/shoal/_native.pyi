@@ -15,6 +15,7 @@ def resolve(
     futures: list[Any],
     values: list[Any],
     setter: Callable[[Any, Any], None],
+    is_error: bool,
     is_now: bool,
     missed: list[int],
     /,

@@ -288,7 +288,7 @@ class Subscribing:
     def subscription_events(self) -> list[Event]:
         """What happened to the connection of the client's subscriptions since the last
         call, oldest first; the last 128 are kept. Any thread; each event is told
-        once."""
+        once. After the client was closed: nothing, not even what happened before."""
         hub = self._hub
         return hub.events() if hub is not None and not hub.is_closed else []
 

@@ -116,4 +116,9 @@ def is_usual(loop: asyncio.AbstractEventLoop) -> bool:
     return kind.__module__.partition(".")[0] == "uvloop"
 
 
+def may_nest(loop: asyncio.AbstractEventLoop) -> bool:
+    """May a task run the loop that runs it? nest_asyncio lets it, from any time on."""
+    return bool(getattr(loop, "_nest_patched", False))
+
+
 _usual_create_future = asyncio.BaseEventLoop.create_future

@@ -15,8 +15,9 @@ from .._replies import PLAIN, Conversion
 from ._batch import Future, fail_future
 from ._waiters import resolve
 
-#: Futures, and the value of each.
-Taken = tuple[list[Future], list[Any]]
+#: Futures, and the reply of each; or one future, its result, and the conversion and
+#: kind of that.
+Taken = tuple[list[Future], list[Any], Conversion | None, int]
 #: A run is cut into this many parts at most.
 _PARTS_MAX = 16
 
@@ -42,7 +43,9 @@ class Owed:
         #: Of results that are converted in another way, by number.
         self._conversions: dict[int, Conversion] = {}
         self._is_quick = not default.mends_all
-        self._set_result = type(loop.create_future()).set_result
+        kind = type(loop.create_future())
+        #: Of what is no waiter: for a value, for an exception.
+        self._setters = (kind.set_result, kind.set_exception)
 
     def __len__(self) -> int:
         return self._count
@@ -119,39 +122,71 @@ class Owed:
         return numbers
 
     def take(self, items: list[Any], taken: list[Taken]) -> None:
-        """Results from C: [number, what, ...]. Those that need no conversion come to
-        `taken`, with their futures: resolve() follows. KeyError: no future has that
-        number."""
+        """Results from C: [number, what, ...]. They come to `taken`, with their
+        futures: resolve() follows. KeyError: no future has that number."""
         pairs = iter(items)
         for first, what in zip(pairs, pairs, strict=True):
             if type(what) is list and self._is_quick:
-                taken.append((self._take(first, len(what)), what))
+                taken.append((self._take(first, len(what)), what, None, PLAIN))
             elif type(what) is list:
                 for number, reply in enumerate(what, first):
-                    self._complete_one(number, PLAIN, reply)
+                    taken.append(self._take_one(number, PLAIN, reply))
             else:
                 reply = what[1] if what[0] == lib.SHOALPY_HELP else what
-                self._complete_one(first, what[0], reply)
+                taken.append(self._take_one(first, what[0], reply))
 
     def resolve(self, taken: list[Taken], *, is_now: bool) -> None:
         """Complete what was taken. `is_now`: no task runs, and those that wait go on in
         here; if one of them ends with an interrupt, the others later."""
-        left = iter(taken)
+        failure: BaseException | None = None
+        for futures, values, conversion, kind in taken:
+            try:
+                if conversion is None:
+                    self._resolve(futures, values, is_now)
+                else:
+                    self._resolve_one(futures, values, conversion, kind, is_now)
+            except BaseException as error:
+                failure = error if failure is None else failure
+                is_now = False
         try:
-            for futures, values in left:
-                self._resolve(futures, values, is_now)
-        except BaseException:
-            for futures, values in left:
-                self._resolve(futures, values, False)
-            raise
+            if failure is not None:
+                raise failure
+        finally:
+            del failure
 
     def _resolve(self, futures: list[Future], values: list[Any], is_now: bool) -> None:
         missed: list[int] = []
         try:
-            resolve(futures, values, self._set_result, is_now, missed)
+            resolve(futures, values, self._setters[False], False, is_now, missed)
         finally:
             for at in missed:
                 self._miss(futures[at], PLAIN, values[at], self._default)
+
+    def _resolve_one(
+        self,
+        futures: list[Future],
+        results: list[Any],
+        conversion: Conversion,
+        kind: int,
+        is_now: bool,
+    ) -> None:
+        """The same for one whose result is converted first."""
+        missed = [0] if futures[0].done() else []
+        if not missed:
+            is_error, value = self._outcome(conversion, kind, results[0])
+            setter: Any = self._setters[is_error]
+            resolve(futures, [value], setter, is_error, is_now, missed)
+        if missed:
+            self._miss(futures[0], kind, results[0], conversion)
+
+    @staticmethod
+    def _outcome(conversion: Conversion, kind: int, what: Any) -> tuple[bool, Any]:
+        """Is it an exception; and the value, or that. The traceback holds this frame,
+        and not that of the caller, which holds the exception."""
+        try:
+            return False, conversion.value_of(kind, what)
+        except Exception as error:
+            return True, error
 
     def _miss(
         self, future: Future, kind: int, what: Any, conversion: Conversion
@@ -161,18 +196,13 @@ class Owed:
         with contextlib.suppress(TypeError):  # another event loop's own kind of future
             self.missed[future] = (conversion, kind, what)
 
-    def _complete_one(self, number: int, kind: int, what: Any) -> None:
-        (future,) = self._take(number, 1)
+    def _take_one(self, number: int, kind: int, what: Any) -> Taken:
+        """A result that is converted."""
+        futures = self._take(number, 1)
         conversion = self._conversions.pop(number, self._default)
         if not self._conversions:
             self._is_quick = not self._default.mends_all
-        if future.done():
-            self._miss(future, kind, what, conversion)
-            return
-        try:
-            future.set_result(conversion.value_of(kind, what))
-        except Exception as error:
-            future.set_exception(error)
+        return futures, [what], conversion, kind
 
     def fail_all(self, make_error: Callable[[], BaseException]) -> None:
         """All results are lost; each future gets an exception of its own."""

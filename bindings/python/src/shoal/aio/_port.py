@@ -25,7 +25,7 @@ from ..exceptions import ClosedError, DesyncError
 from ._backlog import Backlog
 from ._batch import Batch, Extras, Future
 from ._loans import LARGE, Loan, take_back
-from ._loop import Reader, forget_reader
+from ._loop import Reader, forget_reader, may_nest
 from ._owed import Owed, Taken
 from ._tick import Tick
 from ._waiters import any_done
@@ -266,8 +266,7 @@ class Port(Tick):
             self._arrived += self._read(status)
         finally:
             self._is_busy = False
-        self._complete(is_now=is_now)
-        self._fill_room()
+        self._complete_and_fill(is_now=is_now)
         return status
 
     def _read(self, status: int) -> list[Any]:
@@ -291,18 +290,22 @@ class Port(Tick):
         if self._is_busy:
             self.loop.call_soon(self._deliver)
         else:
-            self._complete(is_now=True)
-            self._fill_room()
+            self._complete_and_fill(is_now=True)
 
-    def _fill_room(self) -> None:
-        """Results may have made room for what was kept back."""
-        if self._has_made_room and self._backlog:
-            self._has_made_room = False
-            self._retry()
+    def _complete_and_fill(self, *, is_now: bool) -> None:
+        """Complete what is there. Results may have made room for what was kept back,
+        also if a task ends with an interrupt meanwhile."""
+        try:
+            self._complete(is_now=is_now)
+        finally:
+            if self._has_made_room and self._backlog:
+                self._has_made_room = False
+                self._retry()
 
     def _complete(self, *, is_now: bool) -> None:
         """Tell the tasks of the results that are there. `is_now`: the event loop calls,
-        so that no task runs; they go on in here, one after the other."""
+        so that no task runs; they go on in here, one after the other. Not if one of
+        them may run the loop anew, which cannot call this port again meanwhile."""
         if self._loans:
             take_back(self._loans)
         taken: list[Taken] = []
@@ -317,7 +320,8 @@ class Port(Tick):
         if not self.waiting:
             _working.discard(self)
         self._has_made_room |= bool(items)
-        if not is_now or current_task(self.loop) is not None:
+        loop = self.loop
+        if not is_now or current_task(loop) is not None or may_nest(loop):
             self._owed.resolve(taken, is_now=False)
         elif taken:
             self._run_tasks(taken)

@@ -21,34 +21,49 @@ def _resolve_slowly(
     futures: list[Future],
     values: list[Any],
     setter: Callable[[Future, Any], None],
+    is_error: bool,
     is_now: bool,
     missed: list[int],
 ) -> None:
     replies = iter(values)
     done = map(setter, futures, replies)
+    failure: BaseException | None = None
     while True:
         try:
             deque(done, 0)
             break
         except asyncio.InvalidStateError:
             missed.append(len(values) - length_hint(replies) - 1)
+        except BaseException as error:
+            failure = error if failure is None else failure
+    try:
+        if failure is not None:
+            raise failure
+    finally:
+        del failure
 
 
 def _any_done_slowly(futures: list[Future], tester: Callable[[Future], bool]) -> bool:
     return True in map(tester, futures)
 
 
-#: Gives each future its value; the numbers of those that were done are appended to
-#: `missed`. `is_now`: tasks that await waiters go on before it returns.
+#: Gives each future its value, or its exception (`is_error`), by `setter` where it is
+#: no waiter; the numbers of those that were done are appended to `missed`. `is_now`:
+#: tasks that await waiters go on before it returns. After an exception it goes on with
+#: the others, and raises the first one at the end.
 resolve: Callable[
-    [list[Future], list[Any], Callable[[Future, Any], None], bool, list[int]], None
+    [list[Future], list[Any], Callable[[Future, Any], None], bool, bool, list[int]],
+    None,
 ] = _resolve_slowly
 #: Is one of them done?
 any_done: Callable[[list[Future], Callable[[Future], bool]], bool] = _any_done_slowly
 
 if HAS_CONSTRUCTORS:
     _native.init_waiters(
-        asyncio.InvalidStateError, asyncio.CancelledError, contextvars.copy_context
+        asyncio.InvalidStateError,
+        asyncio.CancelledError,
+        contextvars.copy_context,
+        asyncio.Future,
     )
     resolve = _native.resolve
     any_done = _native.any_done

@@ -286,9 +286,9 @@ class Client(
         split: bool = False,
         route: RouteLike | None = None,
     ) -> Future:
-        """Send one command and return the future of its reply: what `execute` awaits,
-        without a coroutine. If the future is cancelled in the same tick, the command is
-        not sent; later, its reply is dropped."""
+        """Send one command and return the future of its reply, without a coroutine. If
+        the future is cancelled in the same tick, the command is not sent; later, its
+        reply is dropped."""
         flags = flags_of(may_block, bulk, replica, split)
         return self._submit_one(args, timeout, decode, flags, False, route)
 

@@ -436,7 +436,8 @@ class Subscribing:
 
     def subscription_events(self) -> list[Event]:
         """What happened to the connection of the running loop's subscriptions since the
-        last call, oldest first; the last 128 are kept. Each event is told once."""
+        last call, oldest first; the last 128 are kept. Each event is told once. After
+        the client was closed: nothing, not even what happened before."""
         hub = self._hubs.get(running_loop())
         return hub.events() if hub is not None and not hub.is_closed else []
 
