@@ -269,6 +269,58 @@ def test_a_slot_that_moves(scene: ClusterScene, cluster: Cluster) -> None:
     close(scene, p)
 
 
+def test_a_former_owner_is_read_while_the_present_one_is_idle(
+    scene: ClusterScene, cluster: Cluster
+) -> None:
+    """No reading waits for a message of one node while the other's has come."""
+    r, name = scene.client(), "moving"
+    ports = [node.port for node in cluster.nodes]
+    port = ports[(ports.index(r.get_node_from_key(name).port) + 1) % len(ports)]
+    other = next(key for key in KEYS if r.get_node_from_key(key).port == port)
+    target = r.get_node_from_key(other)
+    p, handled = r.pubsub(), []
+    scene.do(lambda: p.ssubscribe(other, **{name: handled.append}))
+
+    def read() -> Any:
+        return scene.do(lambda: p.get_sharded_message(True, None, target))
+
+    for key in (name, other):
+        assert heard_of(scene, p, r, key)[0] == "ssubscribe"
+    assert cluster.move(name) == port
+    until(
+        lambda: (
+            scene.do(lambda: r.get(name)) is None
+            and scene.do(lambda: r.get_node_from_key(name)).port == port
+        )
+    )
+    until(lambda: scene.do(lambda: r.spublish(name, "x")) > 0)
+    while not handled:  # it is confirmed once more before
+        assert read() is None
+    assert brief(handled[0]) == ("smessage", b"moving", b"x")
+    assert len(p.node_pubsub_mapping) == 2
+    # Something comes to one of them while both are waited for.
+    waiting = scene.begin(lambda: p.get_sharded_message(True, None, target))
+    scene.do(lambda: r.spublish(other, "y"))
+    assert brief(waiting()) == ("smessage", other.encode(), b"y")
+    waiting = scene.begin(lambda: p.get_sharded_message(True, None, target))
+    scene.do(lambda: r.spublish(name, "z"))
+    assert waiting() is None
+    assert brief(handled[1]) == ("smessage", b"moving", b"z")
+    close(scene, p)
+
+
+def test_a_node_that_has_left_is_not_tried(scene: ClusterScene) -> None:
+    r = scene.client()
+    p = subscribed(scene, r, "a")
+    manager, pool = r.nodes_manager, p.connection_pool
+    assert pool.new_connection().port == p.connection.port
+    gone = manager.nodes_cache.pop(f"{p.connection.host}:{p.connection.port}")
+    was, manager.default_node = manager.default_node, r.get_node_from_key("b")
+    assert pool.new_connection().port == manager.default_node.port != gone.port
+    manager.nodes_cache[gone.name], manager.default_node = gone, was
+    close(scene, p)
+
+
 @pytest.fixture
 def own_cluster() -> Iterator[Cluster]:
     """Of a test that kills."""
@@ -397,6 +449,22 @@ def test_a_name_that_is_given_up_and_wanted_again() -> None:
     assert [what[0] for what in made.ready] == [
         b"subscribe", b"unsubscribe", b"subscribe",
     ]  # fmt: skip
+
+
+def test_a_confirmation_that_waits_when_its_name_is_given_up() -> None:
+    made = subscriber(b"x", b"a")
+    made.read([mark(SUBSCRIBED, b"a")], True)  # that of x is still to come
+    _, fences = made.ask("UNSUBSCRIBE", [b"a"])
+    made.ask("SUBSCRIBE", [b"a"])
+    for name in (fences[0][1], b"a", b"x"):
+        made.read([mark(SUBSCRIBED, name)], True)
+    assert made.ready == [
+        [b"subscribe", b"x", 1],
+        [b"subscribe", b"a", 2],
+        [b"unsubscribe", b"a", 1],
+        [b"subscribe", b"a", 2],
+    ]
+    assert not made.is_owed()
 
 
 @pytest.mark.parametrize(

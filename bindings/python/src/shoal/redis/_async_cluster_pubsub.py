@@ -3,12 +3,17 @@
 """redis-py's asyncio ClusterPubSub over connections that all share
 (_cluster_pubsub.py).  redis-py before 8.0 has none."""
 
+import asyncio
+import math
+import time
+from collections.abc import Iterable
 from typing import Any
 
 import redis.asyncio.cluster as theirs
 
 from ._cluster_pubsub import AsyncClusterViews, SharesConnections
 from ._pubsub import AsyncPubSub, AsyncReadsView
+from ._view import PROBE_S
 
 
 class AsyncClusterPubSub(AsyncReadsView, SharesConnections, theirs.ClusterPubSub):
@@ -36,13 +41,37 @@ class AsyncClusterPubSub(AsyncReadsView, SharesConnections, theirs.ClusterPubSub
         target_node: Any = None,
     ) -> Any:
         """As redis-py's."""
-        for node in self._shoal_places(target_node):
-            message = await super().get_sharded_message(
-                ignore_subscribe_messages, timeout, node
-            )
-            if message is not None:
-                return message
-        return None
+        read, hides = super().get_sharded_message, ignore_subscribe_messages
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while len(places := self._shoal_places(target_node)) > 1:
+            for node in places:
+                has_come = self._shoal_has_come(node)
+                message = await read(hides, 0.0, node)
+                if has_come or message is not None:
+                    return message
+            left = until - time.monotonic()
+            if left <= 0:
+                return None
+            await self._shoal_wait(places, min(left, PROBE_S))
+        rest: Any = None
+        if until != math.inf:
+            rest = max(0.0, until - time.monotonic())
+        return await read(hides, rest, target_node)
+
+    async def _shoal_wait(self, places: Iterable[Any], seconds: float) -> None:
+        """For what comes to one of several nodes' PubSubs."""
+        waits = [asyncio.ensure_future(asyncio.sleep(seconds))]
+        waits += [
+            asyncio.ensure_future(feed.hub.wait(feed, math.inf))
+            for feed in self._shoal_feeds(places)
+        ]
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            # A failure is told by the read that follows.
+            await asyncio.gather(*waits, return_exceptions=True)
 
     async def _migrate_shard_channel(
         self, channel: Any, handler: Any, old_name: Any, new_node: Any

@@ -9,18 +9,23 @@ node in use, and follow slots by themselves.  So a channel of a shard stays with
 PubSub that has it when its slot moves, and that is read for the new node, too.
 """
 
+import contextlib
+import math
+import select
+import time
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import redis.cluster as theirs
-from redis.exceptions import SlotNotCoveredError
+from redis.exceptions import RedisError, SlotNotCoveredError
 
 from shoal._items import Dropped, Gap
 
 from ._cluster_subscriber import ClusterSubscriber
 from ._lane import Lane
 from ._pubsub import (
+    _SLICE_S,
     AsyncView,
     AsyncViews,
     PubSub,
@@ -29,6 +34,7 @@ from ._pubsub import (
     Views,
     gaps_of,
 )
+from ._view import BaseView
 
 
 class _OfCluster:
@@ -96,9 +102,16 @@ class _ViewsOfCluster:
         return lane
 
     def new_connection(self) -> Any:
-        """One of redis-py's, to the node that it has chosen."""
+        """One of redis-py's, to the node that it has chosen; to one that is known, if
+        that has left the cluster."""
         lane: Any = self.find_lane()
-        return lane.nodes.connection_class(**self._pool.connection_kwargs)
+        manager: Any = self._cluster.nodes_manager
+        options = self._pool.connection_kwargs
+        name = theirs.get_node_name(options["host"], options["port"])
+        if name not in manager.nodes_cache:
+            node = manager.default_node
+            options = {**options, "host": node.host, "port": node.port}
+        return lane.nodes.connection_class(**options)
 
 
 class ClusterViews(_ViewsOfCluster, Views):
@@ -173,16 +186,38 @@ class SharesConnections:
             found += gaps_of(pubsub.connection)
         return found
 
-    def _shoal_places(self, target_node: Any) -> Iterable[Any]:
-        """The nodes whose PubSubs are to be read for this one."""
+    def _shoal_places(self, target_node: Any) -> list[Any]:
+        """The nodes whose PubSubs are to be read for this one: former owners first."""
         if target_node is None or self.shoal_bypass is not None:
-            return (target_node,)
+            return [target_node]
+        # Another thread may say meanwhile that slots have moved.
+        former = self._shoal_former
         epoch = self.cluster.nodes_manager._epoch
-        if self._shoal_former is None or self._shoal_epoch != epoch:
+        if former is None or self._shoal_epoch != epoch:
             self._shoal_epoch = epoch
-            self._shoal_former = self._shoal_find_former()
-        names = self._shoal_former.get(target_node.name, ())
-        return (target_node, *map(_Named, names))
+            self._shoal_former = former = self._shoal_find_former()
+        has = self.node_pubsub_mapping
+        names = [name for name in former.get(target_node.name, ()) if name in has]
+        return [*map(_Named, names), target_node]
+
+    def _shoal_view(self, node: Any) -> Any:
+        """What the PubSub of a node reads; None if it has none."""
+        return getattr(self.node_pubsub_mapping.get(node.name), "connection", None)
+
+    def _shoal_feeds(self, places: Iterable[Any]) -> list[Any]:
+        """What is waited for at several nodes."""
+        views = map(self._shoal_view, places)
+        feeds = (view._feed for view in views if isinstance(view, BaseView))
+        return [feed for feed in feeds if feed is not None]
+
+    def _shoal_has_come(self, node: Any) -> bool:
+        """Is there a reply to be read?  It may be one that a reader is not shown."""
+        view = self._shoal_view(node)
+        with contextlib.suppress(RedisError):  # redis-py is to see the failure
+            return isinstance(view, BaseView) and (
+                bool(view.subscriber.ready) or view.pump()
+            )
+        return False
 
     def _shoal_find_former(self) -> dict[str, set[str]]:
         former: dict[str, set[str]] = {}
@@ -236,13 +271,30 @@ class ClusterPubSub(ReadsView, SharesConnections, theirs.ClusterPubSub):
         target_node: Any = None,
     ) -> Any:
         """As redis-py's."""
-        for node in self._shoal_places(target_node):
-            message = super().get_sharded_message(
-                ignore_subscribe_messages, timeout, node
-            )
-            if message is not None:
-                return message
-        return None
+        read, hides = super().get_sharded_message, ignore_subscribe_messages
+        until = math.inf if timeout is None else time.monotonic() + timeout
+        while len(places := self._shoal_places(target_node)) > 1:
+            for node in places:
+                has_come = self._shoal_has_come(node)
+                message = read(hides, 0.0, node)
+                if has_come or message is not None:
+                    return message
+            left = until - time.monotonic()
+            if left <= 0:
+                return None
+            self._shoal_wait(places, min(left, _SLICE_S))
+        rest: Any = None
+        if until != math.inf:
+            rest = max(0.0, until - time.monotonic())
+        return read(hides, rest, target_node)
+
+    def _shoal_wait(self, places: Iterable[Any], seconds: float) -> None:
+        """For what comes to one of several nodes' PubSubs."""
+        poller = select.poll()
+        for feed in self._shoal_feeds(places):
+            if (descriptor := feed.fileno()) >= 0:
+                poller.register(descriptor, select.POLLIN)
+        poller.poll(math.ceil(seconds * 1e3))
 
     def _migrate_shard_channel(
         self, channel: Any, handler: Any, old_name: Any, new_node: Any

@@ -68,8 +68,8 @@ class ClusterSubscriber(Subscriber):
         change = Change([], [])
         for key in keys:
             answers = self._give_up(key, change.removed)
-            if self._turns.get(key) is None:  # its fence will say so
-                self._turns.pop(key, None)
+            # Its fence says what was held back, too: the name may be wanted again.
+            answers = [*(self._turns.pop(key, None) or ()), *answers]
             change.added.extend(self._fence(answers, [key], key[1]))
         return change
 
