@@ -31,13 +31,15 @@ export CI=1 # what a test needs and does not find is an error
 # Others' settings must not decide what is tested.
 unset PYTHONPATH PYTHONHOME
 
-trap wait EXIT # for what runs in the background
+beside= # the log of what runs in the background
+trap 'wait; [ -z "$beside" ] || cat "$beside"' EXIT
 step() { printf '== %3d s  %s\n' "$SECONDS" "$*"; }
 
 finish() { # what runs in the background must end well
-    local status=0
+    local status=0 log=$beside
     wait "$1" || status=$?
-    cat "$2"
+    beside=
+    cat "$log"
     return "$status"
 }
 
@@ -114,7 +116,8 @@ check_wheel() {
         2>&1 | tail -n 1
     wheel=$(only "$folder"/repaired/*.whl)
     "$tools/bin/python" "$here/tools/check_wheel.py" "$wheel"
-    "$tools/bin/abi3audit" --strict "$wheel" && echo "abi3 ok"
+    "$tools/bin/abi3audit" --strict "$wheel"
+    echo "abi3 ok"
     "$tools/bin/python" -m zipfile -e "$wheel" "$folder/repaired/content"
     tools/check_hardening.sh "$folder/repaired/content/shoal/_native.abi3.so"
 }
@@ -180,20 +183,26 @@ if [ "${2:-}" = wheels ]; then
     exit
 fi
 step "ruff, mypy; wheel"
-lint >"$folder/lint.log" 2>&1 &
+beside=$folder/lint.log
+lint >"$beside" 2>&1 &
 linter=$!
 build_archive
 check_wheel
-finish "$linter" "$folder/lint.log"
+finish "$linter"
 step "install and smoke"
 make_clean
 step "tests"
 run_tests
 step "redis-py's tests; examples" # which wait more than they compute
-run_examples >"$folder/examples.log" 2>&1 &
+beside=$folder/examples.log
+run_examples >"$beside" 2>&1 &
 examples_run=$!
-run_conformance
-finish "$examples_run" "$folder/examples.log"
+run_conformance & # each is told of, whichever fails
+conformance_run=$!
+worse=0
+wait "$conformance_run" || worse=$?
+finish "$examples_run" || worse=$?
+[ "$worse" = 0 ]
 step "frameworks"
 run_frameworks
 step "done"

@@ -18,7 +18,7 @@ shift 2
 cd "$(dirname "$0")/../../.."
 pip=${TOOLS:+$TOOLS/}pip
 # Commands and replies of both faces.
-core=(bindings/python/tests/test_execute.py -k 'sync or uvloop-borrowed')
+core=(bindings/python/tests/test_execute.py -k 'sync- or sync] or uvloop-borrowed')
 
 # Which CPython is this: its version, and where it is.  Nothing, if the wheel is not for it.
 look_at() {

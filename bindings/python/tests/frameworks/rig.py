@@ -71,18 +71,18 @@ class Rig:
             "LANG": "C.UTF-8",
         }
 
-    def start(self, *words: str) -> subprocess.Popen[bytes]:
-        """A program that runs until it is stopped."""
+    def start(self, *words: str, out: Path | None = None) -> subprocess.Popen[bytes]:
+        """A program that runs until it is stopped; `out`: what it prints goes there."""
         log = self.folder / f"{len(self._running)}.log"
         # The kernel ends it even if this process is killed.
         guard = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
-        with log.open("wb") as output:
+        with log.open("ab") as output, (out or log).open("ab") as printed:
             process = subprocess.Popen(
                 [*guard, *words],
                 cwd=self.folder,
                 env=self._environment(),
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=printed,
                 stderr=output,
                 start_new_session=True,
             )
@@ -91,18 +91,15 @@ class Rig:
 
     def run(self, *words: str) -> Any:
         """A program that ends; returns the JSON that it printed last."""
-        ran = subprocess.run(
-            words,
-            cwd=self.folder,
-            env=self._environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=2 * PATIENCE_S,
-        )
-        said = f"{ran.stdout}\n{ran.stderr}\n{self.logs()}"
-        assert ran.returncode == 0, said
-        return json.loads(ran.stdout.splitlines()[-1])
+        out = self.folder / f"{len(self._running)}.out"
+        process = self.start(*words, out=out)
+        has_ended = self._has_ended(process, 2 * PATIENCE_S)
+        self._ask_to_end(process)
+        self._end(process)
+        printed = out.read_text(errors="replace")
+        said = f"{printed}\n{self.logs()}"
+        assert has_ended and process.returncode == 0, said
+        return json.loads(printed.splitlines()[-1])
 
     def serve(self, *words: str, port: int = 0) -> None:
         """A server of HTTP at `socket`, or at a port of the loopback; it answers when
@@ -117,7 +114,7 @@ class Rig:
                     probe.connect(address)
                 return
             except OSError:
-                assert process.poll() is None, self.logs()
+                assert not self._has_ended(process, 0), self.logs()
                 assert time.monotonic() < until, self.logs()
                 time.sleep(0.02)
 
@@ -143,22 +140,33 @@ class Rig:
     def stop(self) -> None:
         """By their ids: what has begun sessions of its own ends with its parent."""
         for process, _ in self._running:
-            if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
+            self._ask_to_end(process)
         for process, _ in self._running:
             self._end(process)
         self._running.clear()
 
-    def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait for its end, and kill what it leaves behind: until it is reaped, nothing
-        else can have its number."""
-        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        until = time.monotonic() + PATIENCE_S
-        while process.returncode is None and time.monotonic() < until:
-            if os.waitid(os.P_PID, process.pid, how):
-                break
-            time.sleep(0.02)
+    @staticmethod
+    def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
+        """Without a look at it, as Popen.send_signal() takes, which would reap it."""
         if process.returncode is None:
+            os.kill(process.pid, signal.SIGTERM)
+
+    @staticmethod
+    def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
+        """Wait for its end.  It is not reaped: until then nothing else can have its
+        number, which is that of its group."""
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        until = time.monotonic() + seconds
+        while not os.waitid(os.P_PID, process.pid, how):
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.02)
+        return True
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait for its end, and kill what it leaves behind."""
+        if process.returncode is None:
+            self._has_ended(process, PATIENCE_S)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
