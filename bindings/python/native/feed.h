@@ -24,7 +24,8 @@ typedef struct shoalpy_feed shoalpy_feed_t;
 
 /* ---- hubs ---- */
 
-/* 0 or an error of shoal_pubsub_open(). */
+/* 0 or an error of shoal_pubsub_open().  It sets the options' on_event to the hub, also if it
+ * fails: the caller frees them then, and opens nothing else with them. */
 int shoalpy_hub_open(shoal_options_t *options, bool is_borrowed,
                      shoalpy_hub_t **ret_hub, shoal_error_t *ret_error);
 /* Closes it, if that was not done. */
