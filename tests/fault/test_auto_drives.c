@@ -196,7 +196,7 @@ static void check_child(scene_t *scene, size_t before)
 
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         int wrong = shoal_client_after_fork_child(scene->client) != 0;
         /* Left are those of before, and the server's end of the connection. */
         if (wrong == 0 && process_sockets() > before + 1)

@@ -357,7 +357,7 @@ static void test_a_fork_while_it_is_asked(void **state)
     request = kept();
     child = fork();
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         if (shoal_client_after_fork_child(scene->client) != 0)
             _exit(1);
         if (shoal_credentials_fail(request, NULL) != SHOAL_EFORK)

@@ -71,7 +71,7 @@ static void test_child_of_a_quiet_client(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        alarm(20);
+        alarm(60);
         int wrong = check_calls_in_child(scene->client, completions);
         /* Left are those of before, and the server's end of the connection. */
         if (wrong == 0 && process_sockets() > before + 1)
@@ -136,7 +136,7 @@ static void test_children_of_a_busy_client(void **state)
     for (int i = 0; i < FORKS && wrong == 0; i++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(20);
+            alarm(60);
             _exit(check_calls_in_child(scene->client, NULL));
         }
         int status = 0;
@@ -164,7 +164,7 @@ static void test_the_child_may_open_its_own(void **state)
     if (child == 0) {
         shoal_client_t *client = NULL;
         shoal_result_t *result = NULL;
-        alarm(20);
+        alarm(60);
         if (shoal_client_after_fork_child(scene->client) != 0)
             _exit(1);
         if (shoal_client_open(scene->options, &client, NULL) != 0)
