@@ -99,6 +99,7 @@ class Rig:
         printed = out.read_text(errors="replace")
         said = f"{printed}\n{self.logs()}"
         assert has_ended and process.returncode == 0, said
+        self._running.pop()[1].unlink()  # the logs are of what still runs
         return json.loads(printed.splitlines()[-1])
 
     def serve(self, *words: str, port: int = 0) -> None:
