@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void count(large_t *large)
-{
-    atomic_fetch_add_explicit(&large->run->large_values, 1, memory_order_relaxed);
-}
-
 /* ---- on the library ---- */
 
 static void on_result(shoal_client_t *client, const shoal_result_t *result, void *data);
@@ -49,7 +44,7 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     else if (caller->is_reading &&
              (!shoal_reply_string(reply, &bytes) || bytes != caller->large->bytes))
         run_note_error(run, "wrong large value", 17);
-    count(caller->large);
+    run_count_large(run);
     caller->is_reading = !caller->is_reading;
     if (run_phase(run) != RUN_STOPPING)
         submit_next(caller);
@@ -83,7 +78,7 @@ static void *work(void *member)
         else if (caller->is_reading && reply->len != caller->large->bytes)
             run_note_error(run, "wrong large value", 17);
         freeReplyObject(reply);
-        count(caller->large);
+        run_count_large(run);
         caller->is_reading = !caller->is_reading;
     }
     return NULL;

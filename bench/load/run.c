@@ -312,21 +312,29 @@ static bool has_beside(const run_t *run)
     return run->options->beside_rate != 0 && run->strategy->mode != MODE_SYNC;
 }
 
-/* The window ends with so many commands of each kind. */
+static bool has_large(const run_t *run)
+{
+    return run->options->large_bytes != 0;
+}
+
+/* The window ends with so many commands of each kind, and a large value. */
 static void set_limits(run_t *run, const snapshot_t *from, uint64_t commands)
 {
-    atomic_store(&run->limits_left, has_load(run) + has_beside(run));
+    atomic_store(&run->limits_left, has_load(run) + has_beside(run) + has_large(run));
     if (has_load(run))
         atomic_store(&run->ops_limit, from->ops + commands);
     if (has_beside(run))
         atomic_store(&run->beside_limit, from->beside_ops + commands);
+    if (has_large(run))
+        atomic_store(&run->large_limit, from->large_values + 1);
 }
 
 /* Whether a kind of commands has had none in the window so far. */
 static bool lacks_commands(run_t *run, const snapshot_t *from)
 {
     return (has_load(run) && atomic_load(&run->ops) == from->ops) ||
-           (has_beside(run) && atomic_load(&run->beside_ops) == from->beside_ops);
+           (has_beside(run) && atomic_load(&run->beside_ops) == from->beside_ops) ||
+           (has_large(run) && atomic_load(&run->large_values) == from->large_values);
 }
 
 /* Warm-up and window; true if there was a window worth a figure. */
@@ -384,6 +392,7 @@ static void prepare(run_t *run)
     atomic_store(&run->ops_limit, UINT64_MAX);
     atomic_store(&run->beside_ops, 0);
     atomic_store(&run->beside_limit, UINT64_MAX);
+    atomic_store(&run->large_limit, UINT64_MAX);
     atomic_store(&run->limits_left, 0);
     atomic_store(&run->has_failed, false);
     atomic_store(&run->has_error, false);

@@ -79,6 +79,7 @@ typedef struct run {
     _Alignas(64) atomic_int phase;
     _Atomic uint64_t ops_limit;    /* of ops; UINT64_MAX: none, or it was reached */
     _Atomic uint64_t beside_limit; /* of beside_ops */
+    _Atomic uint64_t large_limit;  /* of large_values */
 
     /* Written for every command. */
     _Alignas(64) _Atomic uint64_t ops;
@@ -163,6 +164,15 @@ static inline void run_count_beside(run_t *run)
         atomic_fetch_add_explicit(&run->beside_ops, 1, memory_order_relaxed) + 1;
     if (ops >= atomic_load_explicit(&run->beside_limit, memory_order_relaxed))
         run_reach(run, &run->beside_limit);
+}
+
+/* Counts a large value that was written or read, from any thread. */
+static inline void run_count_large(run_t *run)
+{
+    uint64_t values =
+        atomic_fetch_add_explicit(&run->large_values, 1, memory_order_relaxed) + 1;
+    if (values >= atomic_load_explicit(&run->large_limit, memory_order_relaxed))
+        run_reach(run, &run->large_limit);
 }
 
 /* Counts finished commands, from any thread. */

@@ -198,10 +198,8 @@ class Profiles(Program):
         for run in runs:
             with self.subTest(run["strategy"]):
                 self.assertEqual(run["config"]["large_bytes"], 200000)
-                self.assertIsNotNone(run["large_per_s"])
+                self.assertGreater(run["large_per_s"], 0)
                 self.assertEqual(run["errors"], 0)
-        # One window may be too short for a value, not all of them.
-        self.assertGreater(sum(run["large_per_s"] for run in runs), 0)
 
 
 if __name__ == "__main__":
