@@ -18,3 +18,7 @@ def value_of_key(key: str) -> bytes:
 
 
 MGET_KEYS = [key_of_caller(number) for number in range(1000)]
+HASH_KEY = "hash"
+HASH_FIELDS = {key.encode(): value_of_key(key) for key in MGET_KEYS}
+ZSET_KEY = "zset"
+ZSET_MEMBERS = [[key.encode(), 0.5 + number] for number, key in enumerate(MGET_KEYS)]

@@ -110,9 +110,9 @@ def of_threads(callers: int, bars: tuple[Bar, ...]) -> Figure:
 
 
 def against_redis_py(
-    name: str, about: str, load: str, limit: float, subject: str = "shoal"
+    name: str, about: str, load: str, limit: float, asyncio: float | None = None
 ) -> list[Figure]:
-    """One caller's throughput, blocking and on asyncio."""
+    """One caller's throughput, blocking and on asyncio, where the limit may be another."""
     return [
         Figure(
             f"{name}-{face}",
@@ -120,11 +120,14 @@ def against_redis_py(
             face,
             load,
             1,
-            subject,
+            "shoal",
             ("redis-py",),
-            (Bar(RATE, limit, ("redis-py",)),),
+            (Bar(RATE, least, ("redis-py",)),),
         )
-        for face, way in (("threads", "blocking"), ("asyncio", "asyncio"))
+        for face, way, least in (
+            ("threads", "blocking", limit),
+            ("asyncio", "asyncio", asyncio or limit),
+        )
     ]
 
 
@@ -156,7 +159,7 @@ def of_thread_option(callers: int) -> Figure:
     )
 
 
-def unpinned(face: str, callers: int) -> Figure:
+def unpinned(face: str, callers: int, *bars: Bar) -> Figure:
     """Client and server wherever the scheduler puts them."""
     return Figure(
         f"unpinned-{face}-{callers}",
@@ -166,6 +169,7 @@ def unpinned(face: str, callers: int) -> Figure:
         callers,
         "shoal",
         ("redis-py", "valkey-glide"),
+        bars,
         is_pinned=False,
     )
 
@@ -180,13 +184,16 @@ FIGURES = (
     of_threads(1, (Bar(P50, 0.85, ("redis-py",)),)),
     of_threads(32, (Bar(RATE, 2.5, ("valkey-glide",)), Bar(RATE, 5, REDIS_PY))),
     *against_redis_py("many", "execute_many of 100, against a pipeline", "many", 2),
-    *against_redis_py("mget", "MGET of 1000 keys", "mget", 1),
-    *against_redis_py("lrange", "LRANGE of 10 000", "lrange", 1),
-    *against_redis_py("get-100k", "GET of 100 KB", "get-100k", 1.1),
+    *against_redis_py("mget", "MGET of 1000 keys", "mget", 1.2),
+    *against_redis_py("lrange", "LRANGE of 10 000", "lrange", 1.2),
+    *against_redis_py("hgetall", "HGETALL of 1000 fields", "hgetall", 1.2),
+    *against_redis_py("zrange", "ZRANGE WITHSCORES of 1000", "zrange", 1.2),
+    *against_redis_py("get-100k", "GET of 100 KB", "get-100k", 1.1, asyncio=1.3),
     *against_redis_py("set-100k", "SET of 100 KB", "set-100k", 1.1),
     of_dropin("asyncio", 128, Bar(RATE, 12, ("redis-py",))),
     of_dropin("threads", 32, Bar(RATE, 5, ("redis-py",))),
     of_dropin("threads", 1, Bar(P50, 0.75, ("redis-py",))),
+    unpinned("threads", 32, Bar(RATE, 4, ("redis-py", "valkey-glide"))),
     # For information.
     of_dropin("uvloop", 128),
     of_dropin("asyncio", 1),
@@ -196,7 +203,6 @@ FIGURES = (
     unpinned("asyncio", 1),
     unpinned("asyncio", 128),
     unpinned("threads", 1),
-    unpinned("threads", 32),
 )
 
 

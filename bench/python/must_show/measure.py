@@ -13,9 +13,13 @@ from harness.server import Server
 from must_show.contents import (
     BIG,
     BIG_KEY,
+    HASH_FIELDS,
+    HASH_KEY,
     LIST_ITEMS,
     LIST_KEY,
     MGET_KEYS,
+    ZSET_KEY,
+    ZSET_MEMBERS,
     value_of_key,
 )
 from must_show.figures import Figure
@@ -88,6 +92,12 @@ def fill(server: Server, load: str) -> None:
         server.ask("MSET", *words)
     if load == "lrange":
         server.ask("RPUSH", LIST_KEY, *(item.decode() for item in LIST_ITEMS))
+    if load == "hgetall":
+        words = [part.decode() for item in HASH_FIELDS.items() for part in item]
+        server.ask("HSET", HASH_KEY, *words)
+    if load == "zrange":
+        pairs = [(str(score), member.decode()) for member, score in ZSET_MEMBERS]
+        server.ask("ZADD", ZSET_KEY, *(word for pair in pairs for word in pair))
     if load == "get-100k":
         server.ask("SET", BIG_KEY, BIG.decode())
 

@@ -91,7 +91,7 @@ class Contents(unittest.TestCase):
         self.assertEqual({len(item) for item in LIST_ITEMS}, {16})
 
     def test_fill(self):
-        sizes = {"turns": [1], "mget": [1, 2001], "lrange": [1, 10_002]}
+        sizes = {"turns": [1], "mget": [1, 2001], "lrange": [1, 10_002], "hgetall": [1, 2002], "zrange": [1, 2002]}
         for load, words in sizes.items():
             with self.subTest(load):
                 server = FakeServer()

@@ -7,7 +7,7 @@ import unittest
 from types import SimpleNamespace
 from unittest import mock
 
-from must_show.contents import BIG, LIST_ITEMS
+from must_show.contents import BIG, HASH_FIELDS, LIST_ITEMS, ZSET_MEMBERS
 from must_show.worker import (
     over_floor,
     over_redis_py,
@@ -177,9 +177,17 @@ class Works(unittest.TestCase):
             get=lambda key: BIG,
             mget=lambda asked: values if asked == keys else [],
             lrange=lambda key: list(LIST_ITEMS),
+            hgetall=lambda key: dict(HASH_FIELDS),
+            zrange=lambda key: [tuple(pair) for pair in ZSET_MEMBERS],
         )
-        wrong = {"mget": values[::-1], "lrange": LIST_ITEMS[1:], "get-100k": BIG[1:]}
-        for load in ("mget", "lrange", "get-100k", "set-100k"):
+        wrong = {
+            "mget": values[::-1],
+            "lrange": LIST_ITEMS[1:],
+            "hgetall": {**HASH_FIELDS, b"": b""},
+            "zrange": ZSET_MEMBERS[::-1],
+            "get-100k": BIG[1:],
+        }
+        for load in (*wrong, "set-100k"):
             with self.subTest(load):
                 work = LOADS[load].make(calls)
                 self.assertTrue(work.is_right(work.call()))
@@ -203,6 +211,8 @@ class Adapters(unittest.TestCase):
         calls.get("a")
         calls.mget(["a", "b"])
         calls.lrange("l")
+        calls.hgetall("h")
+        calls.zrange("z")
         self.assertEqual(
             asked,
             [
@@ -210,6 +220,8 @@ class Adapters(unittest.TestCase):
                 ("GET", "a"),
                 ("MGET", "a", "b"),
                 ("LRANGE", "l", 0, -1),
+                ("HGETALL", "h"),
+                ("ZRANGE", "z", 0, -1, "WITHSCORES"),
             ],
         )
         self.assertEqual(

@@ -32,6 +32,9 @@ class Calls:
     mget: Callable[[Sequence[str]], Any] = unknown
     lrange: Callable[[str], Any] = unknown
     """All of a list."""
+    hgetall: Callable[[str], Any] = unknown
+    zrange: Callable[[str], Any] = unknown
+    """All of a sorted set, with the scores."""
 
 
 # The module in this folder and the settings of its blocking() and asynchronous(): they

@@ -8,10 +8,14 @@ from typing import Any
 from must_show.contents import (
     BIG,
     BIG_KEY,
+    HASH_FIELDS,
+    HASH_KEY,
     LIST_ITEMS,
     LIST_KEY,
     MANY,
     MGET_KEYS,
+    ZSET_KEY,
+    ZSET_MEMBERS,
     key_of_caller,
     value_of_key,
 )
@@ -55,6 +59,17 @@ def lrange(calls: Calls) -> Work:
     return Work(lambda: calls.lrange(LIST_KEY), lambda reply: reply == LIST_ITEMS)
 
 
+def hgetall(calls: Calls) -> Work:
+    return Work(lambda: calls.hgetall(HASH_KEY), lambda reply: reply == HASH_FIELDS)
+
+
+def zrange(calls: Calls) -> Work:
+    def is_right(reply: Any) -> bool:  # of pairs, lists or tuples
+        return [list(pair) for pair in reply] == ZSET_MEMBERS
+
+    return Work(lambda: calls.zrange(ZSET_KEY), is_right)
+
+
 def get_big(calls: Calls) -> Work:
     return Work(lambda: calls.get(BIG_KEY), lambda reply: reply == BIG)
 
@@ -68,6 +83,8 @@ LOADS = {
     "many": Load(MANY, 16, many),
     "mget": Load(1, 16, mget),
     "lrange": Load(1, 16, lrange),
+    "hgetall": Load(1, 16, hgetall),
+    "zrange": Load(1, 16, zrange),
     "get-100k": Load(1, len(BIG), get_big),
     "set-100k": Load(1, len(BIG), set_big),
 }

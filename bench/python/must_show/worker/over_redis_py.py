@@ -39,6 +39,8 @@ def calls_of(client: Any) -> Calls:
         many=many,
         mget=client.mget,
         lrange=lambda key: client.lrange(key, 0, -1),
+        hgetall=client.hgetall,
+        zrange=lambda key: client.zrange(key, 0, -1, withscores=True),
     )
 
 

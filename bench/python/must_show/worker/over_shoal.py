@@ -33,6 +33,8 @@ def calls_of(client: Any) -> Calls:
         many=many,
         mget=lambda keys: execute("MGET", *keys),
         lrange=lambda key: execute("LRANGE", key, 0, -1),
+        hgetall=partial(execute, "HGETALL"),
+        zrange=lambda key: execute("ZRANGE", key, 0, -1, "WITHSCORES"),
     )
 
 
