@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Servers, proxies and clients for the tests; what was started is stopped."""
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -158,6 +159,13 @@ def pytest_collection_modifyitems(
         (kept if is_kept else left).append(item)
     items[:] = kept
     config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish() -> None:
+    """A collection of garbage, of which tests ask hundreds, looks at what tests have
+    made, and not at all modules and at all tests themselves."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=["sync", "asyncio"])
