@@ -32,6 +32,7 @@ from support.replies import (
 )
 from support.server import Server
 
+MODES = ("sync", "asyncio-borrowed", "asyncio-thread")
 SETTINGS = settings(
     deadline=None,
     database=None,
@@ -68,11 +69,22 @@ def wanting(face: Face, way: Way) -> Face:
     return face
 
 
-@pytest.fixture(params=["sync", "asyncio-borrowed", "asyncio-thread"])
+@pytest.fixture(params=MODES)
 def face(request: pytest.FixtureRequest, scripted: str, way: Way) -> Iterator[Face]:
     face = Face(request.param, scripted)
     yield wanting(face, way)
     face.end()
+
+
+@pytest.fixture
+def faces(scripted: str) -> Iterator[list[tuple[Face, Way]]]:
+    """Of each mode and way: to make up replies takes longer than to ask for them."""
+    faces = [
+        (wanting(Face(mode, scripted), way), way) for mode in MODES for way in WAYS
+    ]
+    yield faces
+    for face, _ in faces:
+        face.end()
 
 
 def ask(face: Face, *nodes: Node) -> list[Any]:
@@ -94,8 +106,9 @@ def check(face: Face, way: Way, *nodes: Node) -> None:
 
 @SETTINGS
 @given(nodes=st.lists(replies, min_size=1, max_size=8))
-def test_replies(face: Face, way: Way, nodes: list[Node]) -> None:
-    check(face, way, *nodes)
+def test_replies(faces: list[tuple[Face, Way]], nodes: list[Node]) -> None:
+    for face, way in faces:
+        check(face, way, *nodes)
 
 
 def deep(heads: list[bytes], leaf: Node, depth: int = 1000) -> bytes:
@@ -280,18 +293,18 @@ def test_all_loaders_say_the_same(
         assert canon(_native.value_of(stream)) == expected
 
 
-@settings(SETTINGS, max_examples=10)
-@given(nodes=st.lists(replies, min_size=1, max_size=8))
-@pytest.mark.parametrize("mode", ["sync", "asyncio-borrowed", "asyncio-thread"])
-def test_replies_by_pickle(
-    monkeypatch: pytest.MonkeyPatch, scripted: str, mode: str, nodes: list[Node]
-) -> None:
+@pytest.fixture
+def by_pickle(monkeypatch: pytest.MonkeyPatch) -> None:
     """As an interpreter makes them for which C has no constructors."""
     read_by(monkeypatch, _replies._new_stream_reader)
-    for way in WAYS:
-        face = wanting(Face(mode, scripted), way)
+
+
+@pytest.mark.usefixtures("by_pickle")
+@settings(SETTINGS, max_examples=10)
+@given(nodes=st.lists(replies, min_size=1, max_size=8))
+def test_replies_by_pickle(faces: list[tuple[Face, Way]], nodes: list[Node]) -> None:
+    for face, way in faces:
         check(face, way, *nodes)
-        face.end()
 
 
 @pytest.fixture
@@ -343,7 +356,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("slow")
-@pytest.mark.parametrize("mode", ["sync", "asyncio-borrowed", "asyncio-thread"])
+@pytest.mark.parametrize("mode", MODES)
 def test_without_pickle(server: Server, mode: str) -> None:
     face = Face(mode, server.url, decode_responses=True)
     row = (
