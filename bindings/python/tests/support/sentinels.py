@@ -10,6 +10,8 @@ _CONFIG = """
 sentinel monitor {name} 127.0.0.1 {port} 1
 sentinel down-after-milliseconds {name} 60000
 """
+# A primary would wait 5 s for further replicas before it sends one what it has.
+_AT_ONCE = ("--repl-diskless-sync-delay", "0")
 
 
 class Watched:
@@ -19,9 +21,9 @@ class Watched:
         self.servers: list[Server] = []
         self.sentinel: Server | None = None
         try:
-            self.servers.append(Server())
+            self.servers.append(Server(*_AT_ONCE))
             first = str(self.servers[0].port)
-            self.servers.append(Server("--replicaof", "127.0.0.1", first))
+            self.servers.append(Server("--replicaof", "127.0.0.1", first, *_AT_ONCE))
             config = _CONFIG.format(name=NAME, port=first)
             self.sentinel = Server("--sentinel", config=config)
         except BaseException:
