@@ -29,7 +29,7 @@ fi
 jobs=$(nproc 2>/dev/null || echo 2)
 export CI=1 # what a test needs and does not find is an error
 # Others' settings must not decide what is tested.
-unset PYTHONPATH PYTHONHOME
+unset PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 beside= # the log of what runs in the background
 trap 'wait; [ -z "$beside" ] || cat "$beside"' EXIT
@@ -130,11 +130,17 @@ make_clean() {
         env -i PATH="$clean/bin" "$clean/bin/python" -I "$here/tools/smoke.py"
 }
 
-run_tests() { # most of them wait, hence twice the jobs
+# Bytecode of the tests: else each process of pytest makes that of all of them.
+prepare_tests() {
     "$clean/bin/pip" install --quiet --only-binary :all: \
         anyio gevent hiredis hypothesis nest-asyncio numpy pytest pytest-timeout \
         pytest-xdist trio \
         "$(only "$folder"/repaired/*.whl)[redis,uvloop]"
+    "$clean/bin/python" -m pytest -q --collect-only "$here/tests" >"$folder/collect.log" ||
+        { cat "$folder/collect.log"; return 1; }
+}
+
+run_tests() { # most of them wait, hence twice the jobs
     "$clean/bin/python" -m pytest -q -n $((2 * jobs)) --dist worksteal "$here/tests"
 }
 
@@ -143,11 +149,14 @@ run_conformance() { # redis-py's own tests, over our classes
     "$clean/bin/python" "$here/tests/conformance/run.py" --folder "$folder"
 }
 
-run_frameworks() { # in an environment of their own: docs/FRAMEWORKS.md
+prepare_frameworks() { # an environment of their own: docs/FRAMEWORKS.md
     rm -rf "$folder/frameworks"
     "${PYTHON:-python3}" -m venv "$folder/frameworks"
     "$folder/frameworks/bin/pip" install --quiet --only-binary :all: --no-deps --no-compile \
         -r "$here/tests/frameworks/requirements.txt" "$folder"/repaired/*.whl
+}
+
+run_frameworks() {
     "$folder/frameworks/bin/python" -m pytest -q -n $((2 * jobs)) --dist worksteal \
         "$here/tests/frameworks"
 }
@@ -191,6 +200,12 @@ check_wheel
 finish "$linter"
 step "install and smoke"
 make_clean
+step "packages; bytecode"
+beside=$folder/packages.log
+prepare_frameworks >"$beside" 2>&1 &
+packages=$!
+prepare_tests
+finish "$packages"
 step "tests"
 run_tests
 step "redis-py's tests; examples" # which wait more than they compute
