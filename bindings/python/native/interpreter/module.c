@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands.h"
+#include "resolve.h"
 #include "values.h"
 #include "waiter.h"
 
@@ -72,7 +73,7 @@ PyMODINIT_FUNC PyInit__native(void)
     PyObject *module = shoalpy_init_glue();
 
     if (module && (PyModule_AddFunctions(module, functions) < 0 ||
-                   shoalpy_waiter_init(module) < 0))
+                   shoalpy_waiter_init(module) < 0 || shoalpy_resolve_init(module) < 0))
         Py_CLEAR(module);
 #ifdef Py_GIL_DISABLED
     /* cffi says of the modules that it makes that they need no GIL.  Of this one that is not

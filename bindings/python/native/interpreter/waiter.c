@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <structmember.h>
 
-enum state { PENDING, HAS_VALUE, HAS_ERROR, CANCELLED };
-
 typedef struct waiter {
     /* clang-format off */
     PyObject_HEAD
@@ -18,18 +16,14 @@ typedef struct waiter {
     PyObject *value;      /* or the exception, or what cancel() was told, or NULL */
     PyObject *references; /* weak ones */
     char is_blocking;     /* asyncio's mark: it was awaited just now */
-    enum state state;
+    shoalpy_waiter_state_t state;
 } waiter_t;
 
 /* Of this process, for ever. */
 static PyTypeObject *waiter_type;
-static PyObject *invalid_state, *cancelled_error, *copy_context, *future_type;
+PyObject *shoalpy_invalid_state;
+static PyObject *cancelled_error, *copy_context, *future_type;
 static PyObject *call_soon_name, *run_name, *context_names; /* ("context",) */
-
-static bool is_waiter(PyObject *object)
-{
-    return Py_IS_TYPE(object, waiter_type);
-}
 
 static waiter_t *of(PyObject *object)
 {
@@ -79,8 +73,8 @@ static int wake(PyObject *self, bool is_now)
     return rc;
 }
 
-/* `value` may be NULL. */
-static int end(PyObject *self, enum state state, PyObject *value, bool is_now)
+static int end(PyObject *self, shoalpy_waiter_state_t state, PyObject *value,
+               bool is_now)
 {
     waiter_t *waiter = of(self);
 
@@ -90,10 +84,28 @@ static int end(PyObject *self, enum state state, PyObject *value, bool is_now)
     return wake(self, is_now);
 }
 
-static PyObject *end_once(PyObject *self, enum state state, PyObject *value)
+int shoalpy_waiter_end(PyObject *object, shoalpy_waiter_state_t state, PyObject *value,
+                       bool is_now)
 {
-    if (of(self)->state != PENDING) {
-        PyErr_SetString(invalid_state, "invalid state");
+    return of(object)->state == SHOALPY_WAITER_PENDING
+               ? end(object, state, value, is_now)
+               : 1;
+}
+
+bool shoalpy_is_waiter(PyObject *object)
+{
+    return Py_IS_TYPE(object, waiter_type);
+}
+
+bool shoalpy_waiter_is_pending(PyObject *object)
+{
+    return of(object)->state == SHOALPY_WAITER_PENDING;
+}
+
+static PyObject *end_once(PyObject *self, shoalpy_waiter_state_t state, PyObject *value)
+{
+    if (of(self)->state != SHOALPY_WAITER_PENDING) {
+        PyErr_SetString(shoalpy_invalid_state, "invalid state");
         return NULL;
     }
     if (end(self, state, value, false) < 0)
@@ -103,7 +115,7 @@ static PyObject *end_once(PyObject *self, enum state state, PyObject *value)
 
 static PyObject *set_result(PyObject *self, PyObject *value)
 {
-    return end_once(self, HAS_VALUE, value);
+    return end_once(self, SHOALPY_WAITER_HAS_VALUE, value);
 }
 
 static PyObject *set_exception(PyObject *self, PyObject *error)
@@ -112,7 +124,7 @@ static PyObject *set_exception(PyObject *self, PyObject *error)
         PyErr_SetString(PyExc_TypeError, "an exception is what it takes");
         return NULL;
     }
-    return end_once(self, HAS_ERROR, error);
+    return end_once(self, SHOALPY_WAITER_HAS_ERROR, error);
 }
 
 /* The number of arguments that were given by name; -1: not this name, or more than it. */
@@ -140,9 +152,9 @@ static PyObject *cancel(PyObject *self, PyObject *const *arguments, Py_ssize_t c
         PyErr_SetString(PyExc_TypeError, "cancel() takes a message");
         return NULL;
     }
-    if (of(self)->state != PENDING)
+    if (of(self)->state != SHOALPY_WAITER_PENDING)
         Py_RETURN_FALSE;
-    if (end(self, CANCELLED, message, false) < 0)
+    if (end(self, SHOALPY_WAITER_CANCELLED, message, false) < 0)
         return NULL;
     Py_RETURN_TRUE;
 }
@@ -170,11 +182,11 @@ static PyObject *result(PyObject *self, PyObject *nothing)
     const waiter_t *waiter = of(self);
 
     (void)nothing;
-    if (waiter->state == CANCELLED)
+    if (waiter->state == SHOALPY_WAITER_CANCELLED)
         raise_cancelled(waiter);
     else if (!waiter->value) /* or a garbage collection took it */
-        PyErr_SetString(invalid_state, "Result is not ready.");
-    else if (waiter->state == HAS_VALUE)
+        PyErr_SetString(shoalpy_invalid_state, "Result is not ready.");
+    else if (waiter->state == SHOALPY_WAITER_HAS_VALUE)
         return new_reference(waiter->value);
     else
         PyErr_SetObject((PyObject *)Py_TYPE(waiter->value), waiter->value);
@@ -185,9 +197,9 @@ static PyObject *exception(PyObject *self, PyObject *nothing)
 {
     const waiter_t *waiter = of(self);
 
-    if (waiter->state == HAS_ERROR && waiter->value)
+    if (waiter->state == SHOALPY_WAITER_HAS_ERROR && waiter->value)
         return new_reference(waiter->value);
-    if (waiter->state == HAS_VALUE)
+    if (waiter->state == SHOALPY_WAITER_HAS_VALUE)
         Py_RETURN_NONE;
     return result(self, nothing);
 }
@@ -195,13 +207,13 @@ static PyObject *exception(PyObject *self, PyObject *nothing)
 static PyObject *done(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return PyBool_FromLong(of(self)->state != PENDING);
+    return PyBool_FromLong(of(self)->state != SHOALPY_WAITER_PENDING);
 }
 
 static PyObject *cancelled(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return PyBool_FromLong(of(self)->state == CANCELLED);
+    return PyBool_FromLong(of(self)->state == SHOALPY_WAITER_CANCELLED);
 }
 
 static PyObject *get_loop(PyObject *self, PyObject *nothing)
@@ -237,7 +249,7 @@ static PyObject *add_done_callback(PyObject *self, PyObject *const *arguments,
         return NULL;
     waiter->callback = new_reference(arguments[0]);
     waiter->context = context;
-    if (waiter->state != PENDING && wake(self, false) < 0)
+    if (waiter->state != SHOALPY_WAITER_PENDING && wake(self, false) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -269,7 +281,7 @@ static PySendResult send(PyObject *self, PyObject *sent, PyObject **ret_value)
     waiter_t *waiter = of(self);
 
     (void)sent;
-    if (waiter->state == PENDING) {
+    if (waiter->state == SHOALPY_WAITER_PENDING) {
         if (waiter->is_blocking) {
             PyErr_SetString(PyExc_RuntimeError, "await wasn't used with future");
             return PYGEN_ERROR;
@@ -301,10 +313,10 @@ static PyObject *next(PyObject *self)
 static PyObject *represent(PyObject *self)
 {
     static const char *const names[] = {
-        [PENDING] = "pending",
-        [HAS_VALUE] = "finished",
-        [HAS_ERROR] = "finished",
-        [CANCELLED] = "cancelled",
+        [SHOALPY_WAITER_PENDING] = "pending",
+        [SHOALPY_WAITER_HAS_VALUE] = "finished",
+        [SHOALPY_WAITER_HAS_ERROR] = "finished",
+        [SHOALPY_WAITER_CANCELLED] = "cancelled",
     };
 
     return PyUnicode_FromFormat("<Waiter %s>", names[of(self)->state]);
@@ -412,8 +424,6 @@ static PyObject *make_waiter(PyObject *loop, PyObject *nothing)
     return self;
 }
 
-/* ---- many at a time ---- */
-
 /* A function that makes waiters of that loop. */
 static PyObject *new_waiter_maker(PyObject *module, PyObject *loop)
 {
@@ -425,116 +435,6 @@ static PyObject *new_waiter_maker(PyObject *module, PyObject *loop)
         return NULL;
     }
     return PyCFunction_NewEx(&maker, loop, NULL);
-}
-
-/* 1: it was done before; -1: an exception is set. */
-static int resolve_one(PyObject *future, PyObject *value, PyObject *setter,
-                       enum state state, bool is_now)
-{
-    PyObject *done;
-
-    if (is_waiter(future))
-        return of(future)->state == PENDING ? end(future, state, value, is_now) : 1;
-    done = PyObject_CallFunctionObjArgs(setter, future, value, NULL);
-    Py_XDECREF(done);
-    if (done)
-        return 0;
-    if (!PyErr_ExceptionMatches(invalid_state))
-        return -1;
-    PyErr_Clear();
-    return 1;
-}
-
-static int note(PyObject *missed, Py_ssize_t at)
-{
-    PyObject *number = PyLong_FromSsize_t(at);
-    int rc = number ? PyList_Append(missed, number) : -1;
-
-    Py_XDECREF(number);
-    return rc;
-}
-
-typedef struct failure {
-    PyObject *type, *value, *trace;
-} failure_t;
-
-/* The first exception is kept until all are resolved. */
-static void keep_first(failure_t *failure)
-{
-    if (failure->type)
-        PyErr_Clear();
-    else
-        PyErr_Fetch(&failure->type, &failure->value, &failure->trace);
-}
-
-/* resolve(futures, values, setter, is_error, is_now, missed): each future gets its value, or
- * its exception; those that are no waiters by `setter`.  The numbers of those that were done
- * before go to `missed`.  is_now: tasks go on in here; after an exception the others do
- * later. */
-static PyObject *resolve(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
-{
-    failure_t failure = {NULL, NULL, NULL};
-    PyObject *futures, *values;
-    enum state state;
-    bool is_now;
-
-    (void)module;
-    if (count != 6 || !PyList_Check(arguments[0]) || !PyList_Check(arguments[1]) ||
-        !PyList_Check(arguments[5])) {
-        PyErr_SetString(PyExc_TypeError,
-                        "resolve(list, list, setter, is_error, is_now, list)");
-        return NULL;
-    }
-    futures = arguments[0];
-    values = arguments[1];
-    state = arguments[3] == Py_True ? HAS_ERROR : HAS_VALUE;
-    is_now = arguments[4] == Py_True;
-    for (Py_ssize_t i = 0; i < PyList_Size(futures) && i < PyList_Size(values); i++) {
-        PyObject *future = new_reference(PyList_GetItem(futures, i));
-        PyObject *value = new_reference(PyList_GetItem(values, i));
-        int rc =
-            resolve_one(future, value, arguments[2], state, is_now && !failure.type);
-        if (rc < 0 || (rc > 0 && note(arguments[5], i) < 0))
-            keep_first(&failure);
-        Py_DECREF(future);
-        Py_DECREF(value);
-    }
-    if (failure.type) {
-        PyErr_Restore(failure.type, failure.value, failure.trace);
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
-
-/* any_done(futures, tester): is one of them done?  `tester` is asked of those that are no
- * waiters. */
-static PyObject *any_done(PyObject *module, PyObject *const *arguments,
-                          Py_ssize_t count)
-{
-    (void)module;
-    if (count != 2 || !PyList_Check(arguments[0])) {
-        PyErr_SetString(PyExc_TypeError, "any_done(list, tester)");
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < PyList_Size(arguments[0]); i++) {
-        PyObject *future = PyList_GetItem(arguments[0], i);
-        PyObject *answer;
-        bool is_done;
-
-        if (is_waiter(future)) {
-            if (of(future)->state == PENDING)
-                continue;
-            Py_RETURN_TRUE;
-        }
-        answer = PyObject_CallFunctionObjArgs(arguments[1], future, NULL);
-        if (!answer)
-            return NULL;
-        is_done = answer == Py_True;
-        Py_DECREF(answer);
-        if (is_done)
-            Py_RETURN_TRUE;
-    }
-    Py_RETURN_FALSE;
 }
 
 /* ---- the module ---- */
@@ -550,7 +450,7 @@ static PyObject *init_waiters(PyObject *module, PyObject *const *arguments,
         return NULL;
     }
     if (!waiter_type) {
-        invalid_state = new_reference(arguments[0]);
+        shoalpy_invalid_state = new_reference(arguments[0]);
         cancelled_error = new_reference(arguments[1]);
         copy_context = new_reference(arguments[2]);
         future_type = new_reference(arguments[3]);
@@ -568,8 +468,6 @@ static PyObject *init_waiters(PyObject *module, PyObject *const *arguments,
 static PyMethodDef functions[] = {
     {"init_waiters", (PyCFunction)(void (*)(void))init_waiters, METH_FASTCALL, NULL},
     {"new_waiter_maker", new_waiter_maker, METH_O, NULL},
-    {"resolve", (PyCFunction)(void (*)(void))resolve, METH_FASTCALL, NULL},
-    {"any_done", (PyCFunction)(void (*)(void))any_done, METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -8,13 +8,32 @@
  * warning about an exception that nobody fetched is left out.
  *
  * asyncio's futures let the event loop call each task in a turn of its own.  Those of one
- * read come together, and resolve() goes on with their tasks itself, one after the other,
+ * read come together, and resolve() (resolve.h) goes on with their tasks itself, one after the other,
  * which saves the loop's work for each.
  *
  * Threads: with the GIL; the loop's.
  */
 
 #include <Python.h>
+#include <stdbool.h>
+
+typedef enum shoalpy_waiter_state {
+    SHOALPY_WAITER_PENDING,
+    SHOALPY_WAITER_HAS_VALUE,
+    SHOALPY_WAITER_HAS_ERROR,
+    SHOALPY_WAITER_CANCELLED
+} shoalpy_waiter_state_t;
+
+/* asyncio's; NULL until init_waiters() was called. */
+extern PyObject *shoalpy_invalid_state;
+
+bool shoalpy_is_waiter(PyObject *object);
+/* The following take waiters only. */
+bool shoalpy_waiter_is_pending(PyObject *object);
+/* It ends, and its task goes on: here (is_now), or by the loop.  `value` may be NULL.  0; 1: it
+ * was done before; -1: an exception is set. */
+int shoalpy_waiter_end(PyObject *object, shoalpy_waiter_state_t state, PyObject *value,
+                       bool is_now);
 
 /* Adds the functions to the module.  0, or -1: an exception is set. */
 int shoalpy_waiter_init(PyObject *module);
