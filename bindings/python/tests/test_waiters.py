@@ -155,6 +155,64 @@ def test_one_that_is_converted_is_missed() -> None:
     run(test)
 
 
+class Recording(Coroutine[Any, Any, Any]):
+    """A coroutine that notes how it is driven."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        self._coroutine = coroutine
+        self.steps: list[str] = []
+
+    def send(self, value: Any) -> Any:
+        self.steps.append("send")
+        return self._coroutine.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        self.steps.append("throw")
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __await__(self) -> Any:
+        return self._coroutine.__await__()
+
+
+@pytest.mark.skipif(not hasattr(asyncio.tasks, "_CTask"), reason="asyncio without its C code")
+def test_tasks_learn_from_the_waiter_how_it_ended() -> None:
+    """asyncio's wake-up is not to ask it, which is slow."""
+
+    async def test(desk: Desk) -> None:
+        waiters = [desk.make() for _ in range(2)]
+        recorded = [Recording(ask(waiter)) for waiter in waiters]
+        tasks = [asyncio.create_task(one) for one in recorded]
+        await asyncio.sleep(0)
+
+        def call() -> None:
+            desk.resolve(waiters[:1], [1], True)
+            setter: Any = asyncio.Future.set_exception
+            resolve(waiters[1:], [ValueError("x")], setter, True, True, [])
+
+        await desk.in_callback(call)
+        assert tasks[0].result() == 1
+        with pytest.raises(ValueError, match="x"):
+            tasks[1].result()
+        assert [one.steps for one in recorded] == [["send"] * 2] * 2
+
+    run(test)
+
+
+def test_a_callback_that_is_no_task_gets_the_waiter() -> None:
+    async def test(desk: Desk) -> None:
+        waiters = [desk.make() for _ in range(2)]
+        seen: list[Any] = []
+        waiters[0].add_done_callback(seen.append)
+        waiters[1].add_done_callback(lambda waiter: seen.append(waiter))
+        await desk.in_callback(lambda: desk.resolve(waiters, [1, 2], True))
+        assert seen == waiters
+
+    run(test)
+
+
 def test_each_task_has_its_context() -> None:
     async def named(waiter: Any, called: str) -> str:
         name.set(called)

@@ -10,7 +10,7 @@ typedef struct waiter {
     /* clang-format off */
     PyObject_HEAD
         /* clang-format on */
-        PyObject *loop;
+        PyObject *get_loop; /* of its loop; see new_waiter_maker() */
     PyObject *callback,
         *context;         /* of the task that waits; NULL: none, or it was told */
     PyObject *value;      /* or the exception, or what cancel() was told, or NULL */
@@ -22,7 +22,8 @@ typedef struct waiter {
 /* Of this process, for ever. */
 static PyTypeObject *waiter_type;
 PyObject *shoalpy_invalid_state;
-static PyObject *cancelled_error, *copy_context, *future_type;
+static PyObject *cancelled_error, *copy_context, *future_type, *ready_future;
+static PyCFunction wakeup; /* of asyncio's tasks; NULL: none was seen yet */
 static PyObject *call_soon_name, *run_name, *context_names; /* ("context",) */
 
 static waiter_t *of(PyObject *object)
@@ -30,12 +31,17 @@ static waiter_t *of(PyObject *object)
     return (waiter_t *)object;
 }
 
+static PyObject *loop_of(PyObject *self)
+{
+    return PyCFunction_GetSelf(of(self)->get_loop);
+}
+
 /* ---- its end ---- */
 
 /* In a turn of the loop of its own. */
 static int call_soon(PyObject *self, PyObject *callback, PyObject *context)
 {
-    PyObject *scheduler = PyObject_GetAttr(of(self)->loop, call_soon_name);
+    PyObject *scheduler = PyObject_GetAttr(loop_of(self), call_soon_name);
     PyObject *arguments = PyTuple_Pack(2, callback, self);
     PyObject *options = PyDict_New();
     PyObject *handle = NULL;
@@ -50,24 +56,56 @@ static int call_soon(PyObject *self, PyObject *callback, PyObject *context)
     return handle ? 0 : -1;
 }
 
+static bool has_name_of_wakeup(PyObject *function)
+{
+    PyObject *name = PyObject_GetAttrString(function, "__name__");
+    bool is_it = name && PyUnicode_Check(name) &&
+                 PyUnicode_CompareWithASCIIString(name, "task_wakeup") == 0;
+
+    if (!name)
+        PyErr_Clear();
+    Py_XDECREF(name);
+    return is_it;
+}
+
+/* Is it what lets one of asyncio's own tasks go on? */
+static bool is_wakeup(PyObject *callback)
+{
+    PyCFunction function;
+
+    if (!Py_IS_TYPE(callback, &PyCFunction_Type))
+        return false;
+    function = PyCFunction_GetFunction(callback);
+    if (!wakeup && has_name_of_wakeup(callback))
+        wakeup = function;
+    return function == wakeup;
+}
+
+/* Let the task go on within this call.  asyncio's wake-up asks a future for its result, which
+ * for a waiter is a slow call of a method, and throws the result away if it is no exception.
+ * So it gets a future that is done, and the task learns from the waiter itself how that
+ * ended: send(). */
+static int run(PyObject *self, PyObject *callback, PyObject *context)
+{
+    PyObject *future = is_wakeup(callback) ? ready_future : self;
+    PyObject *done =
+        PyObject_CallMethodObjArgs(context, run_name, callback, future, NULL);
+
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 /* Let its task go on: here and now, or soon. */
 static int wake(PyObject *self, bool is_now)
 {
     waiter_t *waiter = of(self);
     PyObject *callback = waiter->callback, *context = waiter->context;
-    PyObject *done;
     int rc;
 
     if (!callback)
         return 0;
     waiter->callback = waiter->context = NULL;
-    if (is_now) {
-        done = PyObject_CallMethodObjArgs(context, run_name, callback, self, NULL);
-        rc = done ? 0 : -1;
-        Py_XDECREF(done);
-    } else {
-        rc = call_soon(self, callback, context);
-    }
+    rc = (is_now ? run : call_soon)(self, callback, context);
     Py_DECREF(callback);
     Py_DECREF(context);
     return rc;
@@ -216,12 +254,6 @@ static PyObject *cancelled(PyObject *self, PyObject *nothing)
     return PyBool_FromLong(of(self)->state == SHOALPY_WAITER_CANCELLED);
 }
 
-static PyObject *get_loop(PyObject *self, PyObject *nothing)
-{
-    (void)nothing;
-    return new_reference(of(self)->loop);
-}
-
 /* ---- its task ---- */
 
 /* add_done_callback(callback, *, context=None) */
@@ -336,7 +368,7 @@ static int traverse(PyObject *self, visitproc visit, void *arg)
     const waiter_t *waiter = of(self);
 
     Py_VISIT(Py_TYPE(self));
-    Py_VISIT(waiter->loop);
+    Py_VISIT(waiter->get_loop);
     Py_VISIT(waiter->callback);
     Py_VISIT(waiter->context);
     Py_VISIT(waiter->value);
@@ -362,7 +394,7 @@ static void deallocate(PyObject *self)
     if (of(self)->references)
         PyObject_ClearWeakRefs(self);
     clear(self);
-    Py_XDECREF(of(self)->loop);
+    Py_XDECREF(of(self)->get_loop);
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
@@ -376,7 +408,6 @@ static PyMethodDef methods[] = {
     {"exception", exception, METH_NOARGS, NULL},
     {"done", done, METH_NOARGS, NULL},
     {"cancelled", cancelled, METH_NOARGS, NULL},
-    {"get_loop", get_loop, METH_NOARGS, NULL},
     {"add_done_callback", (PyCFunction)(void (*)(void))add_done_callback,
      METH_FASTCALL | METH_KEYWORDS, NULL},
     {"remove_done_callback", remove_done_callback, METH_O, NULL},
@@ -384,6 +415,7 @@ static PyMethodDef methods[] = {
 };
 
 static PyMemberDef members[] = {
+    {"get_loop", T_OBJECT_EX, offsetof(waiter_t, get_loop), READONLY, NULL},
     {"_asyncio_future_blocking", T_BOOL, offsetof(waiter_t, is_blocking), 0, NULL},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(waiter_t, references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -414,39 +446,52 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
-static PyObject *make_waiter(PyObject *loop, PyObject *nothing)
+static PyObject *make_waiter(PyObject *get_loop, PyObject *nothing)
 {
     PyObject *self = PyType_GenericAlloc(waiter_type, 0);
 
     (void)nothing;
     if (self)
-        of(self)->loop = new_reference(loop);
+        of(self)->get_loop = new_reference(get_loop);
     return self;
 }
 
-/* A function that makes waiters of that loop. */
+static PyObject *get_loop(PyObject *loop, PyObject *nothing)
+{
+    (void)nothing;
+    return new_reference(loop);
+}
+
+/* A function that makes waiters of that loop.  They share the function which tells the loop:
+ * as a method it would be made anew each time that a task asks. */
 static PyObject *new_waiter_maker(PyObject *module, PyObject *loop)
 {
+    static PyMethodDef getter = {"get_loop", get_loop, METH_NOARGS, NULL};
     static PyMethodDef maker = {"maker", make_waiter, METH_NOARGS, NULL};
+    PyObject *function, *made;
 
     (void)module;
     if (!waiter_type) {
         PyErr_SetString(PyExc_RuntimeError, "init_waiters() comes first");
         return NULL;
     }
-    return PyCFunction_NewEx(&maker, loop, NULL);
+    function = PyCFunction_NewEx(&getter, loop, NULL);
+    made = function ? PyCFunction_NewEx(&maker, function, NULL) : NULL;
+    Py_XDECREF(function);
+    return made;
 }
 
 /* ---- the module ---- */
 
-/* init_waiters(InvalidStateError, CancelledError, copy_context, Future): what this needs of
- * modules that a program without event loops does not import. */
+/* init_waiters(InvalidStateError, CancelledError, copy_context, Future, ready): what this needs
+ * of modules that a program without event loops does not import, and one of those futures that
+ * is done. */
 static PyObject *init_waiters(PyObject *module, PyObject *const *arguments,
                               Py_ssize_t count)
 {
     (void)module;
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError, "init_waiters() takes four objects");
+    if (count != 5) {
+        PyErr_SetString(PyExc_TypeError, "init_waiters() takes five objects");
         return NULL;
     }
     if (!waiter_type) {
@@ -454,6 +499,7 @@ static PyObject *init_waiters(PyObject *module, PyObject *const *arguments,
         cancelled_error = new_reference(arguments[1]);
         copy_context = new_reference(arguments[2]);
         future_type = new_reference(arguments[3]);
+        ready_future = new_reference(arguments[4]);
         call_soon_name = PyUnicode_InternFromString("call_soon");
         run_name = PyUnicode_InternFromString("run");
         context_names = Py_BuildValue("(s)", "context");

@@ -58,12 +58,28 @@ resolve: Callable[
 #: Is one of them done?
 any_done: Callable[[list[Future], Callable[[Future], bool]], bool] = _any_done_slowly
 
+
+class _NoLoop:
+    """For a future that nobody waits for."""
+
+    def get_debug(self) -> bool:
+        return False
+
+
+def _ready_future() -> Future:
+    loop: Any = _NoLoop()
+    future: Future = asyncio.Future(loop=loop)
+    future.set_result(None)
+    return future
+
+
 if HAS_CONSTRUCTORS:
     _native.init_waiters(
         asyncio.InvalidStateError,
         asyncio.CancelledError,
         contextvars.copy_context,
         asyncio.Future,
+        _ready_future(),
     )
     resolve = _native.resolve
     any_done = _native.any_done
