@@ -3,11 +3,10 @@
 lacks, and of streams that are none."""
 
 import asyncio
-import contextlib
 import gc
 import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,10 +17,9 @@ from shoal._replies import _TEST_OF_REPLIES
 from shoal.aio import Client, _port
 from shoal.exceptions import ClosedError
 from support.children import run_child
+from support.memory import lacking, try_each
 from support.server import Server
 from support.wire import PATIENCE_S
-
-_testcapi = pytest.importorskip("_testcapi", reason="a part of CPython's own tests")
 
 value_of = _native.value_of
 
@@ -85,29 +83,6 @@ def test_a_build_without_them(monkeypatch: pytest.MonkeyPatch, how: str) -> None
 
 
 # ---- memory ----
-
-
-@contextlib.contextmanager
-def lacking(first: int, last: int) -> Iterator[None]:
-    """Allocations number `first` to before `last` fail; 0: all from the first."""
-    _testcapi.set_nomemory(first, last)
-    try:
-        yield
-    finally:
-        _testcapi.remove_mem_hooks()
-
-
-def try_each(call: Callable[[], Any], *, is_lasting: bool) -> int:
-    """Let each allocation fail, and all from it on. How many there are."""
-    first = 0
-    while True:
-        try:
-            with lacking(first, 0 if is_lasting else first + 1):
-                call()
-        except MemoryError:
-            first += 1
-        else:
-            return first
 
 
 @named_streams

@@ -177,7 +177,9 @@ class Recording(Coroutine[Any, Any, Any]):
         return self._coroutine.__await__()
 
 
-@pytest.mark.skipif(not hasattr(asyncio.tasks, "_CTask"), reason="asyncio without its C code")
+@pytest.mark.skipif(
+    not hasattr(asyncio.tasks, "_CTask"), reason="asyncio without its C code"
+)
 def test_tasks_learn_from_the_waiter_how_it_ended() -> None:
     """asyncio's wake-up is not to ask it, which is slow."""
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "ask.h"
 #include "commands.h"
 #include "resolve.h"
 #include "values.h"
@@ -73,7 +74,8 @@ PyMODINIT_FUNC PyInit__native(void)
     PyObject *module = shoalpy_init_glue();
 
     if (module && (PyModule_AddFunctions(module, functions) < 0 ||
-                   shoalpy_waiter_init(module) < 0 || shoalpy_resolve_init(module) < 0))
+                   shoalpy_waiter_init(module) < 0 ||
+                   shoalpy_resolve_init(module) < 0 || shoalpy_ask_init(module) < 0))
         Py_CLEAR(module);
 #ifdef Py_GIL_DISABLED
     /* cffi says of the modules that it makes that they need no GIL.  Of this one that is not

@@ -456,6 +456,14 @@ static PyObject *make_waiter(PyObject *get_loop, PyObject *nothing)
     return self;
 }
 
+PyObject *shoalpy_waiter_new(PyObject *maker)
+{
+    if (Py_IS_TYPE(maker, &PyCFunction_Type) &&
+        PyCFunction_GetFunction(maker) == make_waiter)
+        return make_waiter(PyCFunction_GetSelf(maker), NULL);
+    return PyObject_CallNoArgs(maker);
+}
+
 static PyObject *get_loop(PyObject *loop, PyObject *nothing)
 {
     (void)nothing;

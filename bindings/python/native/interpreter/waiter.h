@@ -27,6 +27,9 @@ typedef enum shoalpy_waiter_state {
 /* asyncio's; NULL until init_waiters() was called. */
 extern PyObject *shoalpy_invalid_state;
 
+/* By a function of new_waiter_maker(), or by what there is instead of it. */
+PyObject *shoalpy_waiter_new(PyObject *maker);
+
 bool shoalpy_is_waiter(PyObject *object);
 /* The following take waiters only. */
 bool shoalpy_waiter_is_pending(PyObject *object);

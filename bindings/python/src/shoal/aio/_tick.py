@@ -10,6 +10,7 @@ from collections.abc import Sequence, Sized
 from typing import Any
 
 from .._options import Options
+from ._ask import Asker
 from ._batch import Batch, Extras, Future, WithExtras, runs_of
 from ._loop import future_maker
 from ._waiters import waiter_maker
@@ -18,7 +19,7 @@ from ._waiters import waiter_maker
 _EARLY_MIN = 64
 
 
-class Tick(ABC):
+class Tick(Asker, ABC):
     """What the tasks of an event loop have queued in this tick.
 
     A command that no other can follow leaves at once, the others when the tick is over.
@@ -35,20 +36,12 @@ class Tick(ABC):
         self.loop = loop
         self.waiting = waiting
         self._options = options
-        #: In order: a command, its future, a command ... Always the same list, and a
-        #: pair enters it at once: finalizers and signal handlers may run between any
-        #: two steps, and submit.
-        self.queued: list[Any] = []
+        self.queued = []
         self.create_future = future_maker(loop)
-        #: For what is awaited at once, by one task.
         self.create_waiter = waiter_maker(loop)
         #: Asking for the running loop costs a system call until CPython 3.12; the
         #: loop's own note of its thread costs none.
         self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")
-        #: flush() will be called when this tick is over.
-        self.is_scheduled = False
-        #: At this length the queue is handed over before the end of the tick; 0: never.
-        self.early = 0
         #: One for each command with extras that is queued, or about to be.
         self._marks: list[None] = []
         self._was_lone = False

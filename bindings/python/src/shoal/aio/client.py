@@ -164,19 +164,9 @@ class Client(
         if options:
             return await self._execute_with(*args, **options)
         port = self._port
-        if port is None or (
-            port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
-            if port.knows_thread
-            else port.loop is not _get_running_loop()
-        ):
-            port = self._find_port()
-        future = port.create_waiter()
-        queued = port.queued
-        queued += (args, future)
-        if not port.is_scheduled:
-            port.begin()
-        elif len(queued) == port.early:
-            port.flush_early()
+        future = None if port is None else port.ask(args)
+        if future is None:
+            future = self._ask(args)
         try:
             return await future
         except _CancelledError as error:
@@ -189,19 +179,9 @@ class Client(
     async def _run(self, args: tuple[Any, ...]) -> Any:
         """What `execute(*args)` does, for the methods of commands."""
         port = self._port
-        if port is None or (
-            port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
-            if port.knows_thread
-            else port.loop is not _get_running_loop()
-        ):
-            port = self._find_port()
-        future = port.create_waiter()
-        queued = port.queued
-        queued += (args, future)
-        if not port.is_scheduled:
-            port.begin()
-        elif len(queued) == port.early:
-            port.flush_early()
+        future = None if port is None else port.ask(args)
+        if future is None:
+            future = self._ask(args)
         try:
             return await future
         except _CancelledError as error:
@@ -210,6 +190,12 @@ class Client(
         except GeneratorExit:
             self._forsake([future])
             raise
+
+    def _ask(self, args: tuple[Any, ...]) -> Future:
+        """The first command, or another loop was here last."""
+        future = self._find_port().ask(args)
+        assert future is not None
+        return future
 
     def _forsake(self, futures: list[Future]) -> None:
         """Give up what a coroutine waited for that was closed: nobody goes on with it,
@@ -329,19 +315,9 @@ class Client(
     def _begin(self, args: tuple[Any, ...]) -> Future:
         """The same for a command without options."""
         port = self._port
-        if port is None or (
-            port.loop._thread_id != get_ident()  # type: ignore[attr-defined]
-            if port.knows_thread
-            else port.loop is not _get_running_loop()
-        ):
-            port = self._find_port()
-        future = port.create_waiter()
-        queued = port.queued
-        queued += (args, future)
-        if not port.is_scheduled:
-            port.begin()
-        elif len(queued) == port.early:
-            port.flush_early()
+        future = None if port is None else port.ask(args)
+        if future is None:
+            future = self._ask(args)
         return future
 
     def _submit_one(

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef SHOAL_PYTHON_ASK_H
+#define SHOAL_PYTHON_ASK_H
+
+/*
+ * The part of a tick (aio/_tick.py) through which each awaited command passes: is this the
+ * tick's event loop; what does the task await; put the command into the queue; see that it
+ * leaves.  One call instead of a dozen steps in Python.
+ *
+ * The type is a base of the tick's.  So the fields are attributes of the tick, and no reference
+ * leads back from here, which would keep the tick alive.
+ *
+ * Threads: with the GIL; any, because a client finds out here whether it is the tick's.
+ */
+
+#include <Python.h>
+
+/* Adds the function to the module that makes the type.  0, or -1: an exception is set. */
+int shoalpy_ask_init(PyObject *module);
+
+#endif

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""Python's own allocations fail, one at a time. For CPython, whose tests are there."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+_testcapi = pytest.importorskip("_testcapi", reason="a part of CPython's own tests")
+
+
+@contextlib.contextmanager
+def lacking(first: int, last: int) -> Iterator[None]:
+    """Allocations number `first` to before `last` fail; 0: all from the first."""
+    _testcapi.set_nomemory(first, last)
+    try:
+        yield
+    finally:
+        _testcapi.remove_mem_hooks()
+
+
+def try_each(call: Callable[[], Any], *, is_lasting: bool) -> int:
+    """Let each allocation fail, and all from it on. How many there are."""
+    first = 0
+    while True:
+        try:
+            with lacking(first, 0 if is_lasting else first + 1):
+                call()
+        except MemoryError:
+            first += 1
+        else:
+            return first
