@@ -22,12 +22,11 @@ def lacking(first: int, last: int) -> Iterator[None]:
 
 def try_each(call: Callable[[], Any], *, is_lasting: bool) -> int:
     """Let each allocation fail, and all from it on. How many there are."""
-    first = 0
-    while True:
+    for first in range(10_000):
         try:
             with lacking(first, 0 if is_lasting else first + 1):
                 call()
         except MemoryError:
-            first += 1
-        else:
-            return first
+            continue
+        return first
+    raise AssertionError("it lacks memory for ever")
