@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "waiter.h"
 
+#include "wakeup.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,9 +23,8 @@ typedef struct waiter {
 /* Of this process, for ever. */
 static PyTypeObject *waiter_type;
 PyObject *shoalpy_invalid_state;
-static PyObject *cancelled_error, *copy_context, *future_type, *ready_future;
-static PyCFunction wakeup; /* of asyncio's tasks; NULL: none was seen yet */
-static PyObject *call_soon_name, *run_name, *context_names; /* ("context",) */
+static PyObject *cancelled_error, *copy_context, *future_type;
+static PyObject *call_soon_name, *context_names; /* ("context",) */
 
 static waiter_t *of(PyObject *object)
 {
@@ -56,45 +56,6 @@ static int call_soon(PyObject *self, PyObject *callback, PyObject *context)
     return handle ? 0 : -1;
 }
 
-static bool has_name_of_wakeup(PyObject *function)
-{
-    PyObject *name = PyObject_GetAttrString(function, "__name__");
-    bool is_it = name && PyUnicode_Check(name) &&
-                 PyUnicode_CompareWithASCIIString(name, "task_wakeup") == 0;
-
-    if (!name)
-        PyErr_Clear();
-    Py_XDECREF(name);
-    return is_it;
-}
-
-/* Is it what lets one of asyncio's own tasks go on? */
-static bool is_wakeup(PyObject *callback)
-{
-    PyCFunction function;
-
-    if (!Py_IS_TYPE(callback, &PyCFunction_Type))
-        return false;
-    function = PyCFunction_GetFunction(callback);
-    if (!wakeup && has_name_of_wakeup(callback))
-        wakeup = function;
-    return function == wakeup;
-}
-
-/* Let the task go on within this call.  asyncio's wake-up asks a future for its result, which
- * for a waiter is a slow call of a method, and throws the result away if it is no exception.
- * So it gets a future that is done, and the task learns from the waiter itself how that
- * ended: send(). */
-static int run(PyObject *self, PyObject *callback, PyObject *context)
-{
-    PyObject *future = is_wakeup(callback) ? ready_future : self;
-    PyObject *done =
-        PyObject_CallMethodObjArgs(context, run_name, callback, future, NULL);
-
-    Py_XDECREF(done);
-    return done ? 0 : -1;
-}
-
 /* Let its task go on: here and now, or soon. */
 static int wake(PyObject *self, bool is_now)
 {
@@ -105,7 +66,7 @@ static int wake(PyObject *self, bool is_now)
     if (!callback)
         return 0;
     waiter->callback = waiter->context = NULL;
-    rc = (is_now ? run : call_soon)(self, callback, context);
+    rc = (is_now ? shoalpy_wakeup_run : call_soon)(self, callback, context);
     Py_DECREF(callback);
     Py_DECREF(context);
     return rc;
@@ -507,11 +468,9 @@ static PyObject *init_waiters(PyObject *module, PyObject *const *arguments,
         cancelled_error = new_reference(arguments[1]);
         copy_context = new_reference(arguments[2]);
         future_type = new_reference(arguments[3]);
-        ready_future = new_reference(arguments[4]);
         call_soon_name = PyUnicode_InternFromString("call_soon");
-        run_name = PyUnicode_InternFromString("run");
         context_names = Py_BuildValue("(s)", "context");
-        if (call_soon_name && run_name && context_names)
+        if (call_soon_name && context_names && shoalpy_wakeup_begin(arguments[4]))
             waiter_type = (PyTypeObject *)PyType_FromSpec(&spec);
     }
     if (!waiter_type)
