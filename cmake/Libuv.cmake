@@ -17,6 +17,9 @@ add_subdirectory("${from}" "${CMAKE_CURRENT_BINARY_DIR}/_deps/libuv" EXCLUDE_FRO
 set_target_properties(uv_a PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_compile_options(uv_a PRIVATE
   -w $<TARGET_PROPERTY:shoal_build,INTERFACE_COMPILE_OPTIONS>)
+if(SHOAL_HAS_ftrivial_auto_var_init_zero) # it would clear 12 KB at each poll
+  target_compile_options(uv_a PRIVATE -ftrivial-auto-var-init=uninitialized)
+endif()
 set(SHOAL_LIBUV_LICENSES "${from}/LICENSE" "${from}/LICENSE-extra")
 
 add_library(shoal::libuv INTERFACE IMPORTED GLOBAL)
