@@ -63,7 +63,7 @@ played='^integration/((cluster|sentinel)_.*|situations|server_keys|scan)$'
 run_tsan() {
     local run=(tools/ci.sh) labels='^(unit|fault|integration|example)$'
     configure tsan -DCMAKE_C_COMPILER=clang -DSHOAL_SANITIZE=thread \
-        -DSHOAL_BUILD_BENCH=OFF &&
+        -DCMAKE_C_FLAGS_DEBUG=-g1 -DSHOAL_BUILD_BENCH=OFF &&
         compile tsan --target unit_tests fault_tests integration_tests examples ||
         return 1
     if setarch "$(uname -m)" -R true 2>/dev/null; then
@@ -85,6 +85,7 @@ run_musl() {
     tools/fetch_cmocka.sh "$cmocka" &&
         configure musl -DCMAKE_C_COMPILER=musl-gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo \
             -DCMAKE_C_FLAGS="-idirafter $headers $undefined" -DSHOAL_LIBUV=bundled \
+            -DCMAKE_C_FLAGS_RELWITHDEBINFO="-O2 -DNDEBUG" \
             -DSHOAL_CMOCKA_SRC="$cmocka" -DSHOAL_LTO=OFF -DSHOAL_TLS=OFF \
             -DSHOAL_WAKER=uv -DSHOAL_NOTIFIER=pipe -DSHOAL_PARKER=semaphore \
             -DSHOAL_BUILD_BENCH=OFF -DSHOAL_BUILD_EXAMPLES=OFF &&

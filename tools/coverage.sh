@@ -47,7 +47,7 @@ run_tests() {
     wrap_exit || return 1
     cmake -C cmake/developer.cmake -S . -B "$build/tree" "${generator[@]}" \
         -DCMAKE_C_COMPILER=gcc -DSHOAL_WERROR=OFF -DSHOAL_SANITIZE=address \
-        -DSHOAL_BUILD_BENCH=OFF \
+        -DSHOAL_BUILD_BENCH=OFF -DCMAKE_C_FLAGS_DEBUG=-g1 \
         -DCMAKE_C_FLAGS=-O0 -DSHOAL_LIBRARY_FLAGS="--coverage -fprofile-update=atomic" \
         -DCMAKE_EXE_LINKER_FLAGS="--coverage -Wl,--wrap=_exit $build/wrap_exit.o" \
         >/dev/null ||
