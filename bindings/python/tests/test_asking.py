@@ -15,7 +15,7 @@ import pytest
 from shoal._replies import HAS_CONSTRUCTORS
 from shoal.aio._ask import Asker, SlowAsker
 from shoal.aio._waiters import resolve, waiter_maker
-from support.memory import try_each
+from support.memory import lacking, try_each
 
 #: The one of this build, and the one in Python.
 KINDS = {kind.__name__: kind for kind in (Asker, SlowAsker)}
@@ -203,10 +203,15 @@ def test_each_allocation_of_a_waiter_fails(
                 waiter.result()
             waiter.add_done_callback(callback)
 
-        for _ in range(3):
-            before = blocks()
+        def fail_each() -> None:
             assert try_each(call, is_lasting=is_lasting) > 1
-            await asyncio.sleep(0)
+            values["error"].with_traceback(None)  # else it gathers entries
+
+        fail_each()
+        await asyncio.sleep(0)
+        before = blocks()
+        for _ in range(100):
+            fail_each()
             await asyncio.sleep(0)
         assert blocks() - before < 50
 
@@ -218,9 +223,8 @@ def callback(_: object) -> None:
 
 
 @native
-@lasting
-def test_a_task_goes_on_or_the_loop_hears_of_it(is_lasting: bool) -> None:
-    """Its own steps may lack memory, too: then it ends so."""
+def test_a_task_goes_on_or_its_failure_is_raised() -> None:
+    """The end of a task allocates, too, within the call."""
 
     async def ask(waiter: Any) -> Any:
         return await waiter
@@ -229,24 +233,34 @@ def test_a_task_goes_on_or_the_loop_hears_of_it(is_lasting: bool) -> None:
         loop = asyncio.get_running_loop()
         make = waiter_maker(loop)
         setter: Any = asyncio.Future.set_result
-        waiters = [make() for _ in range(100)]
+        waiters = [make() for _ in range(30)]
         tasks = [loop.create_task(ask(waiter)) for waiter in waiters]
+        for task in tasks:
+            task.add_done_callback(callback)
         await asyncio.sleep(0)
-        ends: list[bool] = []
+        # All is made before memory lacks, but what the call itself makes.
+        arguments: list[Any] = [
+            ([waiter], [1], setter, False, True, []) for waiter in waiters
+        ]
+        are_done: list[bool] = []
+        failed: list[int] = []
 
-        def call() -> None:
-            at = len(ends)
-            ends.append(False)
-            resolve(waiters[at : at + 1], [1], setter, False, True, [])
-            ends[at] = True
+        def try_all() -> None:
+            for at, call in enumerate(arguments):
+                try:
+                    with lacking(at, at + 1):
+                        resolve(*call)
+                except MemoryError:
+                    failed.append(at)
+                are_done.append(tasks[at].done())
 
-        tried = loop.create_future()
-        loop.call_soon(lambda: tried.set_result(try_each(call, is_lasting=is_lasting)))
-        assert await tried > 1
-        for task, is_told in zip(tasks, ends, strict=False):
-            assert task.done() or not is_told
-        resolve(waiters[len(ends) :], [1] * 100, setter, False, False, [])
-        await asyncio.wait(tasks[len(ends) :])
-        assert sum(ends) >= 1
+        loop.call_soon(try_all)
+        while len(are_done) < len(tasks):
+            await asyncio.sleep(0)
+        assert all(done or at in failed for at, done in enumerate(are_done))
+        assert any(waiters[at].done() for at in failed)  # it came so far
+        assert (
+            are_done[-1] and len(tasks) - 1 not in failed
+        )  # the last one lacks nothing
 
     run(test)

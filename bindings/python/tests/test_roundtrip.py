@@ -161,5 +161,5 @@ def test_other_types_are_refused(faces: list[Face], wrong: Any) -> None:
     for face in faces:
         with pytest.raises(shoal.DataError):
             face.execute("ECHO", wrong)
-    with pytest.raises(shoal.DataError):
-        face.execute_many([("ECHO", wrong)])
+        with pytest.raises(shoal.DataError):
+            face.execute_many([("ECHO", wrong)])

@@ -35,7 +35,8 @@ static int is_here(const asker_t *asker)
     return running ? running == asker->loop : -1;
 }
 
-/* Both or none. */
+/* Both or none.  Python code must not run between the two: a finalizer that submits a command
+ * would give its caller another's reply. */
 static int enqueue(PyObject *queued, PyObject *command, PyObject *future)
 {
     if (PyList_Append(queued, command) < 0)
@@ -47,7 +48,7 @@ static int enqueue(PyObject *queued, PyObject *command, PyObject *future)
     return -1;
 }
 
-/* See that what is in the queue leaves. */
+/* Schedule the flush of the queue, or flush early. */
 static int hurry(PyObject *self)
 {
     const asker_t *asker = of(self);

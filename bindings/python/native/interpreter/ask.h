@@ -3,12 +3,12 @@
 #define SHOAL_PYTHON_ASK_H
 
 /*
- * The part of a tick (aio/_tick.py) through which each awaited command passes: is this the
- * tick's event loop; what does the task await; put the command into the queue; see that it
- * leaves.  One call instead of a dozen steps in Python.
+ * The part of a tick (aio/_tick.py) through which each awaited command passes.  One call
+ * checks that the tick's event loop runs in this thread, makes the waiter, appends command and
+ * waiter to the queue, and schedules the queue's flush.  In Python it took a dozen steps.
  *
- * The type is a base of the tick's.  So the fields are attributes of the tick, and no reference
- * leads back from here, which would keep the tick alive.
+ * The type is a base of the tick's.  So the fields are attributes of the tick, and no
+ * reference leads back from here, which would keep the tick alive.
  *
  * Threads: with the GIL; any, because a client finds out here whether it is the tick's.
  */

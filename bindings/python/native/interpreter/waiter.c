@@ -56,7 +56,9 @@ static int call_soon(PyObject *self, PyObject *callback, PyObject *context)
     return handle ? 0 : -1;
 }
 
-/* Let its task go on: here and now, or soon. */
+/* Let its task go on: here and now, or soon.  Where memory lacks before its step, the task
+ * waits for ever, and the loop's exception handler is told: a second try might run a step
+ * twice. */
 static int wake(PyObject *self, bool is_now)
 {
     waiter_t *waiter = of(self);

@@ -8,8 +8,8 @@
  * warning about an exception that nobody fetched is left out.
  *
  * asyncio's futures let the event loop call each task in a turn of its own.  Those of one
- * read come together, and resolve() (resolve.h) goes on with their tasks itself, one after the other,
- * which saves the loop's work for each.
+ * read come together, and resolve() (resolve.h) goes on with their tasks itself, one after the
+ * other, which saves the loop's work for each.
  *
  * Threads: with the GIL; the loop's.
  */

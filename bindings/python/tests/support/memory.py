@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-_testcapi = pytest.importorskip("_testcapi", reason="a part of CPython's own tests")
-
 
 @contextlib.contextmanager
 def lacking(first: int, last: int) -> Iterator[None]:
     """Allocations number `first` to before `last` fail; 0: all from the first."""
+    _testcapi = pytest.importorskip("_testcapi", reason="of CPython's own tests")
     _testcapi.set_nomemory(first, last)
     try:
         yield

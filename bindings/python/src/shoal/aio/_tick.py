@@ -39,8 +39,8 @@ class Tick(Asker, ABC):
         self.queued = []
         self.create_future = future_maker(loop)
         self.create_waiter = waiter_maker(loop)
-        #: Asking for the running loop costs a system call until CPython 3.12; the
-        #: loop's own note of its thread costs none.
+        #: For submit(): asking for the running loop costs a system call until CPython
+        #: 3.12; the loop's own note of its thread costs none.
         self.knows_thread = sys.version_info < (3, 12) and hasattr(loop, "_thread_id")
         #: One for each command with extras that is queued, or about to be.
         self._marks: list[None] = []
