@@ -96,7 +96,9 @@ static void f14(const matrix_mode_t *mode)
     check_behind_answers(m, server);
 #if MATRIX_ENDS_HALF_FRAMES
     check_half(m, server);
-    check_flood(m, server);
+    /* A cluster may be asked for its view just now: then the flood is a long answer. */
+    if (!mode->is_cluster)
+        check_flood(m, server);
 #endif
     matrix_check_fake(m, server);
     matrix_end(m);
