@@ -44,8 +44,8 @@ run_lint() { tools/lint.sh; }
 
 # The lint, abi, headers and package tests as well, but those that tools/lint.sh runs.
 # The library is as it ships.  Its tests are compiled without optimisation and debug
-# information: 40 % of their time to build is saved.  The stage musl optimises those
-# of unit, fault and integration, for the warnings that only an optimiser finds.
+# information, which saves two fifths of their compilation.  The stage musl optimises those of
+# unit, fault and integration: some warnings come from the optimiser alone.
 run_gcc() {
     configure gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo \
         -DSHOAL_TEST_FLAGS='-O0;-g0;-U_FORTIFY_SOURCE' \
