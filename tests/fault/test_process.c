@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A good guest of the process: fork, signals, descriptors, threads.  (I14) */
+#include "support/lone_fork.h"
 #include "support/process_state.h"
 #include "support/scene.h"
 
@@ -137,7 +138,7 @@ static void test_children_of_a_busy_client(void **state)
         pid_t child = fork();
         if (child == 0) {
             alarm(60);
-            _exit(check_calls_in_child(scene->client, NULL));
+            busy_fork_exit(check_calls_in_child(scene->client, NULL));
         }
         int status = 0;
         wrong = waitpid(child, &status, 0) == child ? status : -1;

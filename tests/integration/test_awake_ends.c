@@ -2,6 +2,7 @@
 /* Losses, deadlines, closes and forks while threads in blocking calls run the loop for one
  * another.  (I2 I3 I5) */
 #include "support/counting.h"
+#include "support/lone_fork.h"
 #include "support/redis_process.h"
 
 #include <sys/wait.h>
@@ -189,7 +190,7 @@ static void test_forks_under_awake_callers(void **state)
         counting_wait_for_drives(client);
         pid_t child = fork();
         if (child == 0)
-            _exit(run_child(client));
+            busy_fork_exit(run_child(client));
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_int_equal(status, 0);
     }

@@ -2,6 +2,7 @@
 /* Pubsubs end in every way while messages come: none hangs, nothing is delivered behind an end,
  * and no descriptor stays.  SHOAL_TEST_SCALE=25 makes it 1000 ends. */
 #include "support/live.h"
+#include "support/lone_fork.h"
 #include "support/process_state.h"
 
 #include <pthread.h>
@@ -84,7 +85,7 @@ static void end_in_child(shoal_pubsub_t *pubsub)
         (void)shoal_pubsub_stats(pubsub, &stats);
         bool is_refused = shoal_pubsub_reconnect(pubsub) < 0;
         shoal_pubsub_release(pubsub);
-        _exit(is_refused ? 0 : 1);
+        busy_fork_exit(is_refused ? 0 : 1);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));

@@ -4,6 +4,7 @@
  * (I14) */
 #include "matrix/load.h"
 #include "matrix/matrix.h"
+#include "support/lone_fork.h"
 #include "support/process_state.h"
 
 #include <sys/wait.h>
@@ -46,7 +47,7 @@ static void live(const matrix_mode_t *mode, shoal_client_t *client, unsigned kin
     alarm(PATIENCE_S);
     if (kind == 2)
         execl("/bin/true", "true", (char *)NULL);
-    _exit(kind == 0 ? use(mode, client) : kind == 1 ? 0 : 127);
+    busy_fork_exit(kind == 0 ? use(mode, client) : kind == 1 ? 0 : 127);
 }
 
 static int fork_once(const matrix_mode_t *mode, shoal_client_t *client, unsigned kind,

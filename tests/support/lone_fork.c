@@ -4,6 +4,7 @@
 #include "support/process_state.h"
 #include "support/waiting.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 /* ThreadSanitizer has a thread of its own, which a fork does not harm. */
@@ -19,4 +20,9 @@ pid_t lone_fork(void)
     pid_t child = fork();
     assert_true(child >= 0);
     return child;
+}
+
+_Noreturn void busy_fork_exit(int status)
+{
+    _Exit(status);
 }

@@ -14,4 +14,8 @@
 /* fork(), which succeeds; fails the test unless this process has one thread. */
 pid_t lone_fork(void);
 
+/* _exit() for a child that was forked beside threads that allocate.  In builds for coverage
+ * _exit() writes down what was reached, and allocates for it (tools/coverage.sh). */
+_Noreturn void busy_fork_exit(int status);
+
 #endif
