@@ -45,10 +45,11 @@ run_lint() { tools/lint.sh; }
 # The lint, abi, headers and package tests as well, but those that tools/lint.sh runs.
 # The library is as it ships.  Its tests are compiled without optimisation and debug
 # information, which saves two fifths of their compilation.  The stage musl optimises those of
-# unit, fault and integration: some warnings come from the optimiser alone.
+# unit, fault and integration: some warnings come from the optimiser alone.  The bench programs
+# take libshoal.a as it is: one user of the package optimises it again.
 run_gcc() {
     configure gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-        -DSHOAL_TEST_FLAGS='-O0;-g0;-U_FORTIFY_SOURCE' \
+        -DSHOAL_TEST_FLAGS='-O0;-g0;-U_FORTIFY_SOURCE' -DSHOAL_BENCH_LTO=OFF \
         -DCMAKE_EXE_LINKER_FLAGS=-Wl,--strip-debug &&
         compile gcc && tests gcc . -E '^lint/(layers|mirror|header_docs|command_table)$'
 }
