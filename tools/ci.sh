@@ -2,7 +2,8 @@
 # ci.sh [test | deep | stage ...]: what CI runs, in two tiers.
 #
 #   test   every suite once, without sanitizers (the default)
-#   deep   the suites again in other builds, and what looks at the sources and at the suites
+#   deep   the suites again in other builds, and what looks at the sources and at the suites;
+#          the analysis of the sources beside them, of the lowest priority
 #
 # Logs are in build/ci/<stage>.log; the first stage that fails ends the run, and what its
 # failing tests said is at the end of the output.
@@ -12,7 +13,8 @@ cd "$(dirname "$0")/.." || exit 1
 jobs=$(nproc 2>/dev/null || echo 2)
 logs=build/ci
 first=(lint gcc python)
-deep=(analysis asan tsan musl wheels mutants) # and by hand: fuzz
+deep=(asan tsan musl wheels mutants) # and by hand: fuzz
+beside= # the process of the stage that runs beside the others
 summary=() cpu=0
 said=() # by the runners, at their ends
 started=$SECONDS
@@ -156,9 +158,10 @@ print_summary() {
 
 # Sets `cpu` to the seconds of processor that this script's children have used.
 count_cpu() {
-    times >"$logs/times" # in this shell: another one has other children
+    times >"$logs/times.$$" # in this shell: another one has other children
     cpu=$(awk -F'[ms ]+' 'NR == 2 { printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }' \
-        "$logs/times")
+        "$logs/times.$$")
+    rm "$logs/times.$$"
 }
 
 # finish <stage> <result> <begun> <cpu at its begin>
@@ -180,10 +183,33 @@ run_stage() {
         return
     fi
     finish "$stage" FAILED "$begun" "$cpu_begun"
+    fail "$stage"
+}
+
+fail() {
     print_summary
-    python3 tools/show_failures.py "$logs/$stage.log"
-    echo "FAILED: $stage; the log is $logs/$stage.log"
+    python3 tools/show_failures.py "$logs/$1.log"
+    echo "FAILED: $1; the log is $logs/$1.log"
     exit 1
+}
+
+# The analysis waits for nothing, while servers and deadlines are waited for in half of the
+# time of tests: it has the processors then.
+start_analysis() {
+    # Both it and the first stage would fetch this.
+    tools/fetch_hiredis.sh "${SHOAL_DEPS_CACHE:-build/_deps}/include/hiredis" || exit 1
+    setsid nice -n 19 tools/ci.sh analysis >"$logs/beside.log" 2>&1 &
+    beside=$!
+    trap 'kill -- -"$beside" 2>/dev/null' EXIT
+}
+
+finish_analysis() {
+    local status=0
+    wait "$beside" || status=$?
+    trap - EXIT
+    said+=("--- analysis" "$(grep -E "$runners" "$logs/analysis.log")")
+    summary+=("$(grep -E '^analysis +(ok|FAILED) ' "$logs/beside.log")")
+    [ "$status" = 0 ] || fail analysis
 }
 
 if [ "${1:-}" = --tests ]; then
@@ -198,8 +224,10 @@ esac
 for stage in "${stages[@]}"; do
     describe "$stage" >/dev/null || { echo "ci: no stage '$stage'" >&2; exit 2; }
 done
+[ "${1:-}" != deep ] || start_analysis
 for stage in "${stages[@]}"; do
     run_stage "$stage"
 done
+[ -z "$beside" ] || finish_analysis
 print_summary
 echo "all stages passed"
