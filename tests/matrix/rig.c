@@ -421,8 +421,13 @@ shoal_stats_t matrix_stats(const matrix_t *m)
 
 void matrix_idle(matrix_t *m)
 {
+    matrix_look(m, waiting_now_us());
+}
+
+void matrix_look(matrix_t *m, uint64_t since_us)
+{
     if (m->mode->caller != MATRIX_BY_STEPPING || !m->client) {
-        waiting_sleep_us(200);
+        waiting_sleep_us(waiting_look_us(since_us));
         return;
     }
     if (shoal_client_step(m->client, 1000) == 1) {

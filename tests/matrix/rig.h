@@ -199,6 +199,8 @@ uint64_t matrix_count(const matrix_t *m);
 
 /* Let the client work for a moment / for so long. */
 void matrix_idle(matrix_t *m);
+/* ... until the next look at what is awaited since then. */
+void matrix_look(matrix_t *m, uint64_t since_us);
 void matrix_pause(matrix_t *m, uint64_t pause_us);
 /* Wait for one command / until everything submitted is done. */
 void matrix_await(matrix_t *m, const matrix_command_t *command);
@@ -208,7 +210,7 @@ void matrix_wait(matrix_t *m);
     do {                                                                               \
         uint64_t since_us_ = waiting_now_us();                                         \
         while (!(condition)) {                                                         \
-            matrix_idle(m);                                                            \
+            matrix_look(m, since_us_);                                                 \
             if (waiting_now_us() - since_us_ > WAITING_US_MAX) {                       \
                 print_error("never came true: %s\n", #condition);                      \
                 _fail(__FILE__, __LINE__);                                             \

@@ -368,6 +368,6 @@ void matrix_wait(matrix_t *m)
         if (waiting_now_us() - since_us > WAITING_US_MAX)
             fail_msg("%" PRIu64 " of %" PRIu64 " commands never complete", count - done,
                      count);
-        matrix_idle(m);
+        matrix_look(m, since_us);
     }
 }

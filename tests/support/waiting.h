@@ -29,6 +29,20 @@ static inline void waiting_sleep_us(uint64_t pause_us)
     nanosleep(&pause, NULL);
 }
 
+#define WAITING_LOOK_US_MIN 200u
+#define WAITING_LOOK_US_MAX 2000u
+
+/* How long to sleep before the next look: an eighth of what was waited already.  A look costs
+ * the processor as much as a short command does, and many tests wait at a time. */
+static inline uint64_t waiting_look_us(uint64_t since_us)
+{
+    uint64_t eighth_us = (waiting_now_us() - since_us) / 8;
+
+    if (eighth_us < WAITING_LOOK_US_MIN)
+        return WAITING_LOOK_US_MIN;
+    return eighth_us < WAITING_LOOK_US_MAX ? eighth_us : WAITING_LOOK_US_MAX;
+}
+
 /* Pause before the next look.  Fails the test if it has waited for more than
  * WAITING_US_MAX. */
 static inline void waiting_pause(uint64_t since_us, const char *condition,
@@ -38,7 +52,7 @@ static inline void waiting_pause(uint64_t since_us, const char *condition,
         print_error("never came true: %s\n", condition);
         _fail(file, line);
     }
-    waiting_sleep_us(200);
+    waiting_sleep_us(waiting_look_us(since_us));
 }
 
 /* Wait until the condition holds.  Only the test's own thread may use it, because it
