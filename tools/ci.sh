@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # ci.sh [test | deep | stage ...]: what CI runs, in two tiers.
 #
-#   test   every suite once, without sanitizers (the default)
+#   test   every suite once, without sanitizers (the default); Python's wheel is built beside
+#          the tests of the C code
 #   deep   the suites again in other builds, and what looks at the sources and at the suites;
 #          the analysis of the sources beside them, of the lowest priority
 #
@@ -14,7 +15,7 @@ jobs=$(nproc 2>/dev/null || echo 2)
 logs=build/ci
 first=(lint gcc python)
 deep=(asan tsan musl wheels mutants) # and by hand: fuzz
-beside= # the process of the stage that runs beside the others
+beside= # the process of start_beside()
 summary=() cpu=0
 said=() # by the runners, at their ends
 started=$SECONDS
@@ -108,9 +109,15 @@ run_musl() {
 run_python() {
     configure gcc -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo >/dev/null &&
         compile gcc --target shoal-fault-proxy shoal-certificates >/dev/null || return 1
+    local part=()
+    if [ -n "$beside" ]; then
+        part=(tests)
+        finish_beside || { cat "$logs/beside.log"; return 1; }
+        cat "$logs/beside.log"
+    fi
     SHOAL_FAULT_PROXY=$PWD/$logs/gcc/bin/shoal-fault-proxy \
         SHOAL_CERTIFICATES=$PWD/$logs/gcc/bin/shoal-certificates \
-        bindings/python/tools/ci.sh "$logs/python"
+        bindings/python/tools/ci.sh "$logs/python" "${part[@]}"
 }
 
 run_wheels() { bindings/python/tools/ci.sh "$logs/python" wheels; }
@@ -193,20 +200,27 @@ fail() {
     exit 1
 }
 
-# The analysis waits for nothing, while servers and deadlines are waited for in half of the
-# time of tests: it has the processors then.
-start_analysis() {
-    # Both it and the first stage would fetch this.
+# start_beside <command ...>: of the lowest priority, beside the stages that follow.  Tests wait
+# for servers and deadlines half of the time, and what only computes has the processors then.
+start_beside() {
+    # Both would fetch this.
     tools/fetch_hiredis.sh "${SHOAL_DEPS_CACHE:-build/_deps}/include/hiredis" || exit 1
-    setsid nice -n 19 tools/ci.sh analysis >"$logs/beside.log" 2>&1 &
+    setsid nice -n 19 "$@" >"$logs/beside.log" 2>&1 &
     beside=$!
     trap 'kill -- -"$beside" 2>/dev/null' EXIT
 }
 
-finish_analysis() {
+finish_beside() {
     local status=0
     wait "$beside" || status=$?
+    beside=
     trap - EXIT
+    return "$status"
+}
+
+finish_analysis() {
+    local status=0
+    finish_beside || status=$?
     said+=("--- analysis" "$(grep -E "$runners" "$logs/analysis.log")")
     summary+=("$(grep -E '^analysis +(ok|FAILED) ' "$logs/beside.log")")
     [ "$status" = 0 ] || fail analysis
@@ -224,7 +238,10 @@ esac
 for stage in "${stages[@]}"; do
     describe "$stage" >/dev/null || { echo "ci: no stage '$stage'" >&2; exit 2; }
 done
-[ "${1:-}" != deep ] || start_analysis
+case ${1:-test} in
+test) start_beside bindings/python/tools/ci.sh "$logs/python" build ;;
+deep) start_beside tools/ci.sh analysis ;;
+esac
 for stage in "${stages[@]}"; do
     run_stage "$stage"
 done

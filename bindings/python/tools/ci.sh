@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# ci.sh <folder> [wheels]: build, check, install and test the Python binding; all is made
-# in the folder.
+# ci.sh <folder> [build | tests | wheels]: build, check, install and test the Python binding;
+# all is made in the folder.
 #
-# A wheel is built from the source archive, repaired, installed where no compiler is in
-# reach, and tested there.  `wheels`: instead, build one from the tree, as users do but not
+# `build`: a wheel is built from the source archive, repaired, and installed where no compiler
+# is in reach.  `tests`: it is tested there.  Neither: both.  `wheels`: instead, build one from the tree, as users do but not
 # optimised, and compare what is in both; build one without a network; try the repaired one
 # with each interpreter that is at hand.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and
 # SHOAL_CERTIFICATES the programs for the tests of faults and of TLS.
 set -euo pipefail
 
-if [ $# -lt 1 ] || [ $# -gt 2 ] || [ "${2:-wheels}" != wheels ]; then
-    echo "usage: $0 <folder> [wheels]" >&2
+part=${2:-all}
+if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ ! $part =~ ^(all|build|tests|wheels)$ ]]; then
+    echo "usage: $0 <folder> [build | tests | wheels]" >&2
     exit 2
 fi
 mkdir -p "$1"
@@ -177,9 +178,48 @@ run_examples() {
 shopt -s nullglob
 examples=(examples/python/*.py)
 [ ${#examples[@]} -gt 0 ] || { echo "ci: no examples" >&2; exit 1; }
-step "tools"
-make_tools
-if [ "${2:-}" = wheels ]; then
+
+build() {
+    local linter packages
+    step "tools"
+    make_tools
+    step "ruff, mypy; wheel"
+    beside=$folder/lint.log
+    lint >"$beside" 2>&1 &
+    linter=$!
+    build_archive
+    check_wheel
+    finish "$linter"
+    step "install and smoke"
+    make_clean
+    step "packages; bytecode"
+    beside=$folder/packages.log
+    prepare_frameworks >"$beside" 2>&1 &
+    packages=$!
+    prepare_tests
+    finish "$packages"
+}
+
+test_all() {
+    local examples_run conformance_run worse=0
+    step "tests"
+    run_tests
+    step "redis-py's tests; examples" # which wait more than they compute
+    beside=$folder/examples.log
+    run_examples >"$beside" 2>&1 &
+    examples_run=$!
+    run_conformance & # each is told of, whichever fails
+    conformance_run=$!
+    wait "$conformance_run" || worse=$?
+    finish "$examples_run" || worse=$?
+    [ "$worse" = 0 ]
+    step "frameworks"
+    run_frameworks
+}
+
+try_wheels() {
+    step "tools"
+    make_tools
     step "from the tree and from the archive"
     compare_wheels
     step "without a network"
@@ -189,35 +229,12 @@ if [ "${2:-}" = wheels ]; then
     TOOLS=$tools/bin "$here/tools/interpreters.sh" "$(only "$folder"/repaired/*.whl)" \
         "$folder/interpreters"
     echo "wheels ok"
-    exit
-fi
-step "ruff, mypy; wheel"
-beside=$folder/lint.log
-lint >"$beside" 2>&1 &
-linter=$!
-build_archive
-check_wheel
-finish "$linter"
-step "install and smoke"
-make_clean
-step "packages; bytecode"
-beside=$folder/packages.log
-prepare_frameworks >"$beside" 2>&1 &
-packages=$!
-prepare_tests
-finish "$packages"
-step "tests"
-run_tests
-step "redis-py's tests; examples" # which wait more than they compute
-beside=$folder/examples.log
-run_examples >"$beside" 2>&1 &
-examples_run=$!
-run_conformance & # each is told of, whichever fails
-conformance_run=$!
-worse=0
-wait "$conformance_run" || worse=$?
-finish "$examples_run" || worse=$?
-[ "$worse" = 0 ]
-step "frameworks"
-run_frameworks
+}
+
+case $part in
+all) build; test_all ;;
+build) build ;;
+tests) test_all ;;
+wheels) try_wheels ;;
+esac
 step "done"
