@@ -63,23 +63,23 @@ static int hurry(PyObject *self)
 }
 
 /* ask(command): queue what the caller awaits next, and return its future; None: another event
- * loop runs here, or none. */
+ * loop runs here, or none.  Then the queue is another thread's, and is not looked at. */
 static PyObject *ask(PyObject *self, PyObject *command)
 {
     const asker_t *asker = of(self);
     PyObject *future;
     int rc;
 
+    rc = asker->loop ? is_here(asker) : 1;
+    if (rc < 0)
+        return NULL;
+    if (rc == 0)
+        Py_RETURN_NONE;
     if (!asker->loop || !asker->create_waiter || !asker->queued ||
         !PyList_Check(asker->queued)) {
         PyErr_SetString(PyExc_TypeError, "loop, create_waiter and queued are not set");
         return NULL;
     }
-    rc = is_here(asker);
-    if (rc < 0)
-        return NULL;
-    if (rc == 0)
-        Py_RETURN_NONE;
     future = shoalpy_waiter_new(asker->create_waiter);
     if (future && (enqueue(asker->queued, command, future) < 0 || hurry(self) < 0))
         Py_CLEAR(future);

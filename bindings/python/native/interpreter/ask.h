@@ -10,7 +10,8 @@
  * The type is a base of the tick's.  So the fields are attributes of the tick, and no
  * reference leads back from here, which would keep the tick alive.
  *
- * Threads: with the GIL; any, because a client finds out here whether it is the tick's.
+ * Threads: attached to the interpreter; any, because a client finds out here whether it is the
+ * tick's.  Other threads get no further: the queue is the loop's.
  */
 
 #include <Python.h>

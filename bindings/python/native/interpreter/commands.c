@@ -22,7 +22,7 @@ static bool take_integer(shoalpy_requests_t *requests, PyObject *argument)
 }
 
 /* Of that very type: an object of a subclass may stand for something else.  A bytearray may
- * change while the GIL is not held. */
+ * change while the call is under way. */
 static bool take_argument(shoalpy_requests_t *requests, PyObject *argument)
 {
     const char *data;

@@ -7,7 +7,8 @@
  * all commands are, tuples of short str, bytes, int and float.  Everything else takes the
  * way over a stream (requests.h), which also says what is wrong with it.
  *
- * Threads: with the GIL, which this keeps.
+ * Threads: attached to the interpreter.  The list is the caller's own, and what is in it cannot
+ * be changed.
  */
 
 #include "requests.h"

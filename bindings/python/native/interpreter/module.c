@@ -78,9 +78,7 @@ PyMODINIT_FUNC PyInit__native(void)
                    shoalpy_resolve_init(module) < 0 || shoalpy_ask_init(module) < 0))
         Py_CLEAR(module);
 #ifdef Py_GIL_DISABLED
-    /* cffi says of the modules that it makes that they need no GIL.  Of this one that is not
-     * known: its lists and dictionaries are used by several threads. */
-    if (module && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_USED) < 0)
+    if (module && PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED) < 0)
         Py_CLEAR(module);
 #endif
     return module;

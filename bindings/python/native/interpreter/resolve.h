@@ -5,7 +5,7 @@
 /*
  * Completes many futures together: waiters, and those of event loops.
  *
- * Threads: with the GIL; the loop's.
+ * Threads: attached to the interpreter; the loop's, and nobody else has the lists.
  */
 
 #include <Python.h>

@@ -7,7 +7,7 @@
  * Limited API.  It is the same value that pickle.loads() makes of the stream, which is what
  * Python uses where this file is not built.
  *
- * Threads: with the GIL, which these functions keep.  Nothing is kept between calls.
+ * Threads: attached to the interpreter.  Nothing is kept between calls.
  */
 
 #include <Python.h>

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "waiter.h"
 
+#include "exclusive.h"
 #include "wakeup.h"
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,47 +16,29 @@ typedef struct waiter {
         PyObject *get_loop; /* of its loop; see new_waiter_maker() */
     PyObject *callback,
         *context;         /* of the task that waits; NULL: none, or it was told */
-    PyObject *value;      /* or the exception, or what cancel() was told, or NULL */
+    PyObject *value;      /* or the exception, or what cancel() was told, or NULL: it
+                             stays once the state is another one than pending */
     PyObject *references; /* weak ones */
     char is_blocking;     /* asyncio's mark: it was awaited just now */
-    shoalpy_waiter_state_t state;
+    _Atomic shoalpy_waiter_state_t state;
 } waiter_t;
 
 /* Of this process, for ever. */
 static PyTypeObject *waiter_type;
 PyObject *shoalpy_invalid_state;
 static PyObject *cancelled_error, *copy_context, *future_type;
-static PyObject *call_soon_name, *context_names; /* ("context",) */
 
 static waiter_t *of(PyObject *object)
 {
     return (waiter_t *)object;
 }
 
-static PyObject *loop_of(PyObject *self)
+static shoalpy_waiter_state_t state_of(PyObject *self)
 {
-    return PyCFunction_GetSelf(of(self)->get_loop);
+    return atomic_load_explicit(&of(self)->state, memory_order_acquire);
 }
 
 /* ---- its end ---- */
-
-/* In a turn of the loop of its own. */
-static int call_soon(PyObject *self, PyObject *callback, PyObject *context)
-{
-    PyObject *scheduler = PyObject_GetAttr(loop_of(self), call_soon_name);
-    PyObject *arguments = PyTuple_Pack(2, callback, self);
-    PyObject *options = PyDict_New();
-    PyObject *handle = NULL;
-
-    if (scheduler && arguments && options &&
-        PyDict_SetItem(options, PyTuple_GetItem(context_names, 0), context) == 0)
-        handle = PyObject_Call(scheduler, arguments, options);
-    Py_XDECREF(scheduler);
-    Py_XDECREF(arguments);
-    Py_XDECREF(options);
-    Py_XDECREF(handle);
-    return handle ? 0 : -1;
-}
 
 /* Let its task go on: here and now, or soon.  Where memory lacks before its step, the task
  * waits for ever, and the loop's exception handler is told: a second try might run a step
@@ -62,35 +46,45 @@ static int call_soon(PyObject *self, PyObject *callback, PyObject *context)
 static int wake(PyObject *self, bool is_now)
 {
     waiter_t *waiter = of(self);
-    PyObject *callback = waiter->callback, *context = waiter->context;
+    PyObject *callback, *context;
     int rc;
 
+    SHOALPY_BEGIN_EXCLUSIVE(self);
+    callback = waiter->callback;
+    context = waiter->context;
+    waiter->callback = waiter->context = NULL;
+    SHOALPY_END_EXCLUSIVE();
     if (!callback)
         return 0;
-    waiter->callback = waiter->context = NULL;
-    rc = (is_now ? shoalpy_wakeup_run : call_soon)(self, callback, context);
+    rc = is_now ? shoalpy_wakeup_run(self, callback, context)
+                : shoalpy_wakeup_soon(PyCFunction_GetSelf(waiter->get_loop), self,
+                                      callback, context);
     Py_DECREF(callback);
     Py_DECREF(context);
     return rc;
 }
 
-static int end(PyObject *self, shoalpy_waiter_state_t state, PyObject *value,
-               bool is_now)
+/* False: it was done before. */
+static bool settle(PyObject *self, shoalpy_waiter_state_t state, PyObject *value)
 {
     waiter_t *waiter = of(self);
+    bool was_pending;
 
-    Py_XINCREF(value);
-    waiter->value = value;
-    waiter->state = state;
-    return wake(self, is_now);
+    SHOALPY_BEGIN_EXCLUSIVE(self);
+    was_pending = state_of(self) == SHOALPY_WAITER_PENDING;
+    if (was_pending) {
+        Py_XINCREF(value);
+        waiter->value = value;
+        atomic_store_explicit(&waiter->state, state, memory_order_release);
+    }
+    SHOALPY_END_EXCLUSIVE();
+    return was_pending;
 }
 
 int shoalpy_waiter_end(PyObject *object, shoalpy_waiter_state_t state, PyObject *value,
                        bool is_now)
 {
-    return of(object)->state == SHOALPY_WAITER_PENDING
-               ? end(object, state, value, is_now)
-               : 1;
+    return settle(object, state, value) ? wake(object, is_now) : 1;
 }
 
 bool shoalpy_is_waiter(PyObject *object)
@@ -100,16 +94,16 @@ bool shoalpy_is_waiter(PyObject *object)
 
 bool shoalpy_waiter_is_pending(PyObject *object)
 {
-    return of(object)->state == SHOALPY_WAITER_PENDING;
+    return state_of(object) == SHOALPY_WAITER_PENDING;
 }
 
 static PyObject *end_once(PyObject *self, shoalpy_waiter_state_t state, PyObject *value)
 {
-    if (of(self)->state != SHOALPY_WAITER_PENDING) {
+    int rc = shoalpy_waiter_end(self, state, value, false);
+
+    if (rc > 0)
         PyErr_SetString(shoalpy_invalid_state, "invalid state");
-        return NULL;
-    }
-    if (end(self, state, value, false) < 0)
+    if (rc != 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -148,16 +142,14 @@ static PyObject *cancel(PyObject *self, PyObject *const *arguments, Py_ssize_t c
     Py_ssize_t named = count_named(names, "msg");
     Py_ssize_t given = count + named;
     PyObject *message = given == 1 && arguments[0] != Py_None ? arguments[0] : NULL;
+    int rc;
 
     if (named < 0 || given > 1) {
         PyErr_SetString(PyExc_TypeError, "cancel() takes a message");
         return NULL;
     }
-    if (of(self)->state != SHOALPY_WAITER_PENDING)
-        Py_RETURN_FALSE;
-    if (end(self, SHOALPY_WAITER_CANCELLED, message, false) < 0)
-        return NULL;
-    Py_RETURN_TRUE;
+    rc = shoalpy_waiter_end(self, SHOALPY_WAITER_CANCELLED, message, false);
+    return rc < 0 ? NULL : PyBool_FromLong(rc == 0);
 }
 
 /* ---- what became of it ---- */
@@ -181,13 +173,14 @@ static PyObject *new_reference(PyObject *object)
 static PyObject *result(PyObject *self, PyObject *nothing)
 {
     const waiter_t *waiter = of(self);
+    shoalpy_waiter_state_t state = state_of(self);
 
     (void)nothing;
-    if (waiter->state == SHOALPY_WAITER_CANCELLED)
+    if (state == SHOALPY_WAITER_CANCELLED)
         raise_cancelled(waiter);
-    else if (!waiter->value) /* or a garbage collection took it */
+    else if (state == SHOALPY_WAITER_PENDING || !waiter->value) /* garbage has none */
         PyErr_SetString(shoalpy_invalid_state, "Result is not ready.");
-    else if (waiter->state == SHOALPY_WAITER_HAS_VALUE)
+    else if (state == SHOALPY_WAITER_HAS_VALUE)
         return new_reference(waiter->value);
     else
         PyErr_SetObject((PyObject *)Py_TYPE(waiter->value), waiter->value);
@@ -197,10 +190,11 @@ static PyObject *result(PyObject *self, PyObject *nothing)
 static PyObject *exception(PyObject *self, PyObject *nothing)
 {
     const waiter_t *waiter = of(self);
+    shoalpy_waiter_state_t state = state_of(self);
 
-    if (waiter->state == SHOALPY_WAITER_HAS_ERROR && waiter->value)
+    if (state == SHOALPY_WAITER_HAS_ERROR && waiter->value)
         return new_reference(waiter->value);
-    if (waiter->state == SHOALPY_WAITER_HAS_VALUE)
+    if (state == SHOALPY_WAITER_HAS_VALUE)
         Py_RETURN_NONE;
     return result(self, nothing);
 }
@@ -208,13 +202,13 @@ static PyObject *exception(PyObject *self, PyObject *nothing)
 static PyObject *done(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return PyBool_FromLong(of(self)->state != SHOALPY_WAITER_PENDING);
+    return PyBool_FromLong(state_of(self) != SHOALPY_WAITER_PENDING);
 }
 
 static PyObject *cancelled(PyObject *self, PyObject *nothing)
 {
     (void)nothing;
-    return PyBool_FromLong(of(self)->state == SHOALPY_WAITER_CANCELLED);
+    return PyBool_FromLong(state_of(self) == SHOALPY_WAITER_CANCELLED);
 }
 
 /* ---- its task ---- */
@@ -226,13 +220,10 @@ static PyObject *add_done_callback(PyObject *self, PyObject *const *arguments,
     waiter_t *waiter = of(self);
     Py_ssize_t named = count_named(names, "context");
     PyObject *context;
+    bool is_first;
 
     if (count != 1 || named < 0) {
         PyErr_SetString(PyExc_TypeError, "add_done_callback() takes a callback");
-        return NULL;
-    }
-    if (waiter->callback) {
-        PyErr_SetString(PyExc_RuntimeError, "another task awaits this already");
         return NULL;
     }
     context = named ? arguments[1] : Py_None;
@@ -242,9 +233,19 @@ static PyObject *add_done_callback(PyObject *self, PyObject *const *arguments,
         Py_INCREF(context);
     if (!context)
         return NULL;
-    waiter->callback = new_reference(arguments[0]);
-    waiter->context = context;
-    if (waiter->state != SHOALPY_WAITER_PENDING && wake(self, false) < 0)
+    SHOALPY_BEGIN_EXCLUSIVE(self);
+    is_first = !waiter->callback;
+    if (is_first) {
+        waiter->callback = new_reference(arguments[0]);
+        waiter->context = context;
+    }
+    SHOALPY_END_EXCLUSIVE();
+    if (!is_first) {
+        Py_DECREF(context);
+        PyErr_SetString(PyExc_RuntimeError, "another task awaits this already");
+        return NULL;
+    }
+    if (state_of(self) != SHOALPY_WAITER_PENDING && wake(self, false) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -252,17 +253,25 @@ static PyObject *add_done_callback(PyObject *self, PyObject *const *arguments,
 static PyObject *remove_done_callback(PyObject *self, PyObject *callback)
 {
     waiter_t *waiter = of(self);
-    int is_it = waiter->callback
-                    ? PyObject_RichCompareBool(waiter->callback, callback, Py_EQ)
-                    : 0;
+    PyObject *present, *context = NULL;
+    int is_it;
 
-    if (is_it < 0)
-        return NULL;
-    if (is_it) {
-        Py_CLEAR(waiter->callback);
-        Py_CLEAR(waiter->context);
+    SHOALPY_BEGIN_EXCLUSIVE(self);
+    present = waiter->callback;
+    Py_XINCREF(present);
+    SHOALPY_END_EXCLUSIVE();
+    is_it = present ? PyObject_RichCompareBool(present, callback, Py_EQ) : 0;
+    SHOALPY_BEGIN_EXCLUSIVE(self);
+    if (is_it > 0 && waiter->callback == present) {
+        context = waiter->context;
+        waiter->callback = waiter->context = NULL;
     }
-    return PyLong_FromLong(is_it);
+    SHOALPY_END_EXCLUSIVE();
+    if (context)
+        Py_DECREF(present); /* the waiter's */
+    Py_XDECREF(context);
+    Py_XDECREF(present);
+    return is_it < 0 ? NULL : PyLong_FromLong(is_it);
 }
 
 /* It is its own iterator, as nobody else awaits it. */
@@ -276,7 +285,7 @@ static PySendResult send(PyObject *self, PyObject *sent, PyObject **ret_value)
     waiter_t *waiter = of(self);
 
     (void)sent;
-    if (waiter->state == SHOALPY_WAITER_PENDING) {
+    if (state_of(self) == SHOALPY_WAITER_PENDING) {
         if (waiter->is_blocking) {
             PyErr_SetString(PyExc_RuntimeError, "await wasn't used with future");
             return PYGEN_ERROR;
@@ -314,7 +323,7 @@ static PyObject *represent(PyObject *self)
         [SHOALPY_WAITER_CANCELLED] = "cancelled",
     };
 
-    return PyUnicode_FromFormat("<Waiter %s>", names[of(self)->state]);
+    return PyUnicode_FromFormat("<Waiter %s>", names[state_of(self)]);
 }
 
 /* asyncio.Future, for isinstance(): anyio asks so whether a task's reply has come, and then
@@ -470,9 +479,7 @@ static PyObject *init_waiters(PyObject *module, PyObject *const *arguments,
         cancelled_error = new_reference(arguments[1]);
         copy_context = new_reference(arguments[2]);
         future_type = new_reference(arguments[3]);
-        call_soon_name = PyUnicode_InternFromString("call_soon");
-        context_names = Py_BuildValue("(s)", "context");
-        if (call_soon_name && context_names && shoalpy_wakeup_begin(arguments[4]))
+        if (shoalpy_wakeup_begin(arguments[4]))
             waiter_type = (PyTypeObject *)PyType_FromSpec(&spec);
     }
     if (!waiter_type)

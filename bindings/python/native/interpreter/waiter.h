@@ -11,7 +11,8 @@
  * read come together, and resolve() (resolve.h) goes on with their tasks itself, one after the
  * other, which saves the loop's work for each.
  *
- * Threads: with the GIL; the loop's.
+ * Threads: attached to the interpreter; the loop's.  Others do no harm, as with asyncio's
+ * futures, but a loop that waits does not hear of them.
  */
 
 #include <Python.h>

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import threading
 from collections.abc import Sequence
 from typing import Any
 
+from ._interpreter import HAS_GIL
 from ._native import ffi, lib
 from ._outcomes import reason_of, tell
 from ._replies import Conversion, new_reader
@@ -27,7 +27,7 @@ _resume = lib.shoalpy_caller_resume
 _give_up = lib.shoalpy_caller_give_up
 
 # Threads take the GIL in turn, if there is one.
-if getattr(sys, "_is_gil_enabled", lambda: True)():
+if HAS_GIL:
     lib.shoalpy_callers_init()
     os.register_at_fork(after_in_child=lib.shoalpy_callers_init)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import weakref
@@ -70,7 +71,7 @@ class Desk:
     """A thread that answers the questions of one connection of C's. `loop`: where a
     coroutine of the provider runs; None: in a loop of its own."""
 
-    __slots__ = ("__weakref__", "_pid", "loop", "native", "provider")
+    __slots__ = ("__weakref__", "_open", "_pid", "loop", "native", "provider")
 
     def __init__(
         self,
@@ -91,6 +92,8 @@ class Desk:
         if status < 0:
             raise error_of(status)
         lib.shoalpy_desk_open(self.native)
+        #: Has one item until it is closed: C's part may serve another client then.
+        self._open = [self.native]
         # The thread keeps neither provider nor loop: both may know the client.
         thread = threading.Thread(
             target=_serve,
@@ -107,7 +110,8 @@ class Desk:
     def close(self) -> None:
         """No more questions."""
         if self._pid == os.getpid():  # its lock may be held in the parent
-            lib.shoalpy_desk_close(self.native)
+            with contextlib.suppress(IndexError):  # it was closed before
+                lib.shoalpy_desk_close(self._open.pop())
 
 
 def _serve(native: Any, find: Callable[[], Desk | None]) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ._core import Core, freed_last
 from ._credentials import Desk, native_text
 from ._events import Event, take_events
+from ._interpreter import HAS_GIL
 from ._items import Item, Reading
 from ._lease import closed
 from ._native import ffi, lib
@@ -342,8 +343,7 @@ class SubscriptionBase:
             self._pull(min(count_max - len(items), _ITEMS_MAX))
         with self._pulling:  # another thread that adds names may bring items
             if len(items) <= count_max:
-                taken = list(items)
-                items.clear()
+                taken = _all_of(items)
             else:
                 try:
                     taken = [items.popleft() for _ in range(count_max)]
@@ -396,6 +396,19 @@ class SubscriptionBase:
         if self._is_closed:
             return "closed"
         return "ended" if self._reading.end is not None else "open"
+
+
+def _all_of(items: deque[Item]) -> list[Item]:
+    """Take them, while another thread may close, which clears them."""
+    taken: list[Item] = []
+    if HAS_GIL:
+        taken += items
+        items.clear()
+        return taken
+    with contextlib.suppress(IndexError):
+        while True:
+            taken.append(items.popleft())
+    return taken
 
 
 #: Of this process, without a system call.

@@ -201,6 +201,8 @@ _NO_COMMANDS = (str, bytes, bytearray, memoryview, dict, set, frozenset)
 
 
 def _as_tuple(command: Any) -> tuple[Any, ...]:
+    if type(command) is list:
+        return tuple(command)
     if isinstance(command, _NO_COMMANDS) or not isinstance(command, Iterable):
         kind = type(command).__name__
         raise DataError(f"a command is a sequence of its arguments, not a {kind}")

@@ -13,7 +13,8 @@ SECONDS_MAX = 86_400
 
 def _number(seconds: object, name: str) -> float:
     kind = type(seconds)
-    if kind is not float and (
+    # Asking an abstract class takes its lock, where there is no GIL.
+    if kind not in (float, int) and (
         isinstance(seconds, bool) or not isinstance(seconds, Real)
     ):
         raise TypeError(f"{name} must be a number of seconds, not {kind.__name__}")

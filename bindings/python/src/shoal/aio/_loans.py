@@ -44,6 +44,6 @@ class Loan:
 
 def take_back(loans: set[Loan]) -> None:
     """Drop those that C needs no more. Loops of other threads may be here, too."""
-    for loan in tuple(loans):
+    for loan in loans.copy():
         if not loan.is_out():
             loans.discard(loan)

@@ -86,7 +86,7 @@ class Ports(AsyncClosing):
         if self._port is port:
             self._port = None
         if self._ports.get(port.loop) is port:
-            del self._ports[port.loop]
+            self._ports.pop(port.loop, None)  # a close takes all of them
 
     def _core_for_port(self, loop: asyncio.AbstractEventLoop) -> Core:
         if self._shared is not None:
@@ -129,7 +129,7 @@ class Ports(AsyncClosing):
         await close_hubs(hubs)
         until = time.monotonic() + drain
         owns = self._shared is None
-        for loop, port in ports.items():
+        for loop, port in list(ports.items()):  # one may end meanwhile
             if loop is _get_running_loop():
                 await port.close(drain, owns)
             elif port.core.is_borrowed:

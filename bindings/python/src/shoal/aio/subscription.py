@@ -88,14 +88,26 @@ class LoopHub(Hub):
         self, feed: Feed, wake: Callable[[], None], *, is_confirming: bool = False
     ) -> None:
         """Call `wake` once when the feed has items, or its names are confirmed."""
-        with feed as native:
-            lib.shoalpy_feed_await(native, is_confirming)
+        # In this order: who closes the feed in another thread looks for `wake` then.
         self._awaiting.setdefault(feed.number, []).append(wake)
+        try:
+            with feed as native:
+                lib.shoalpy_feed_await(native, is_confirming)
+        except BaseException:
+            self._forget(feed, wake)
+            raise
+
+    def _forget(self, feed: Feed, wake: Callable[[], None]) -> None:
+        awaiting = self._awaiting.get(feed.number, [])
+        if wake in awaiting:
+            awaiting.remove(wake)
+            if not awaiting:
+                self._awaiting.pop(feed.number, None)
 
     def wake(self, feed: Feed) -> None:
         """Call them at once, because the feed was closed. Threads: any."""
         with contextlib.suppress(RuntimeError):  # the loop was closed
-            for wake in self._awaiting.pop(feed.number, ()):
+            for wake in list(self._awaiting.pop(feed.number, ())):
                 self.loop.call_soon_threadsafe(wake)
 
     async def wait(
@@ -113,11 +125,7 @@ class LoopHub(Hub):
         try:
             await waiter
         finally:
-            awaiting = self._awaiting.get(feed.number, [])
-            if wake in awaiting:
-                awaiting.remove(wake)
-                if not awaiting:
-                    self._awaiting.pop(feed.number, None)
+            self._forget(feed, wake)
             if timer is not None:
                 timer.cancel()
 
@@ -203,7 +211,10 @@ class Subscription(SubscriptionBase, AsyncClosing):
         if timeout is not None:
             microseconds(timeout)
         if self._items and self._reader is None and self._on_message is None:
-            return self._items.popleft()
+            try:
+                return self._items.popleft()
+            except IndexError:  # another thread closed it
+                pass
         me = object()
         try:
             self._begin_reading(me)
@@ -264,7 +275,10 @@ class Subscription(SubscriptionBase, AsyncClosing):
 
     async def __anext__(self) -> Item:
         if self._items and self._reader is None and self._on_message is None:
-            return self._items.popleft()
+            try:
+                return self._items.popleft()
+            except IndexError:  # another thread closed it
+                pass
         try:
             item = await self.get()
         except ClosedError:
@@ -292,7 +306,11 @@ class Subscription(SubscriptionBase, AsyncClosing):
         assert on_message is not None
         while items and not self._is_closed:
             try:
-                on_message(items.popleft())
+                item = items.popleft()
+            except IndexError:  # another thread closed it
+                break
+            try:
+                on_message(item)
             except Exception as error:  # of one item; the others are not harmed
                 self._report(error)
         try:
