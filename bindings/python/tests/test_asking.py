@@ -15,7 +15,7 @@ import pytest
 from shoal._replies import HAS_CONSTRUCTORS
 from shoal.aio._ask import Asker, SlowAsker
 from shoal.aio._waiters import resolve, waiter_maker
-from support.memory import lacking, try_each
+from support.memory import lacking, need_hooks, try_each
 
 #: The one of this build, and the one in Python.
 KINDS = {kind.__name__: kind for kind in (Asker, SlowAsker)}
@@ -225,6 +225,7 @@ def callback(_: object) -> None:
 @native
 def test_a_task_goes_on_or_its_failure_is_raised() -> None:
     """The end of a task allocates, too, within the call."""
+    need_hooks()
 
     async def ask(waiter: Any) -> Any:
         return await waiter

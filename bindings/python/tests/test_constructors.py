@@ -17,7 +17,7 @@ from shoal._replies import _TEST_OF_REPLIES
 from shoal.aio import Client, _port
 from shoal.exceptions import ClosedError
 from support.children import run_child
-from support.memory import lacking, try_each
+from support.memory import lacking, need_hooks, try_each
 from support.server import Server
 from support.wire import PATIENCE_S
 
@@ -113,6 +113,7 @@ def test_a_tick_without_memory(
     async_connect: Connect, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it lacks: no task waits for ever, and later commands work."""
+    need_hooks()
     face = async_connect(timeout=20)
     row = ("MGET", *["k"] * 70)
     lacks: list[int] = []

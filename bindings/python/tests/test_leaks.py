@@ -19,6 +19,7 @@ from conftest import Connect
 from shoal.aio import Client
 from support.children import run_child
 from support.faces import Face
+from support.interpreter import IS_FREE
 from support.scale import scaled
 from support.server import Server
 from support.wire import PATIENCE_S
@@ -26,7 +27,7 @@ from support.wire import PATIENCE_S
 #: What the interpreter's own caches may keep.
 SLACK_OBJECTS = 50
 #: What an allocator that is warm may still take.
-MEMORY_SLACK = 3 << 20
+MEMORY_SLACK = (12 if IS_FREE else 3) << 20
 RESIDENT = """
     def resident():
         with open("/proc/self/statm") as statm:

@@ -42,7 +42,9 @@ def spawn(
     # -I: nothing of the place where the tests happen to run.
     return subprocess.Popen(
         [
-            sys.executable, "-I", "-X", "faulthandler", "-c",
+            sys.executable, "-I", "-X", "faulthandler",
+            # Forks with threads are what some of them are about.
+            "-W", "ignore:This process:DeprecationWarning", "-c",
             before + textwrap.dedent(prologue) + textwrap.dedent(script), *args,
         ],
         stdin=subprocess.DEVNULL,

@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 
 
+def need_hooks() -> None:
+    """Skip the test if there are none; for one that cannot be skipped later."""
+    pytest.importorskip("_testcapi", reason="of CPython's own tests")
+
+
 @contextlib.contextmanager
 def lacking(first: int, last: int) -> Iterator[None]:
     """Allocations number `first` to before `last` fail; 0: all from the first."""
