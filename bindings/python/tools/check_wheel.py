@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """check_wheel.py <wheel> [C library]: what users would notice too late.
 
-The wheel is for every CPython from 3.10 on, and small; its extension exports nothing
-but its initialiser and needs the C library only; TLS is there, and finds OpenSSL at run
-time; the licences of all that is linked in are there, the extras, and the files that
-make the package a typed one.  Symbols of musl have no versions: for musl, name the C
-library, which is asked for what it defines.
+The wheel is for every CPython from 3.10 on, or for one that is free-threaded, and is
+small; its extension exports nothing but its initialiser and needs the C library only;
+TLS is there, and finds OpenSSL at run time; the licences of all that is linked in are
+there, the extras, and the files that make the package a typed one.  Symbols of musl
+have no versions: for musl, name the C library, which is asked for what it defines.
 """
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,9 +17,8 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-EXTENSION = "shoal/_native.abi3.so"
 TYPES = {"shoal/_commands.pyi", "shoal/_native.pyi", "shoal/py.typed"}
-FILES = {EXTENSION, "shoal/__init__.py", *TYPES}
+FILES = {"shoal/__init__.py", *TYPES}
 LICENSES = {"LICENSE", "hiredis/COPYING", "libuv/LICENSE", "libuv/LICENSE-extra"}
 EXPORTS = ["PyInit__native"]
 EXTRAS = ("redis", "uvloop")
@@ -58,15 +58,29 @@ def problems_of_extension(path: str, libc: set[str]) -> Iterator[str]:
                 yield f"needs {needed}"
 
 
+def extension_of(wheel: Path) -> tuple[str, bool]:
+    """What its name ends with; is the tag one of those that there are?"""
+    if "-cp310-abi3-" in wheel.name:
+        return ".abi3.so", True
+    # A free-threaded interpreter has no stable ABI yet.
+    tag = re.search(r"-cp(3\d+)-cp\1t-", wheel.name)
+    return f".cpython-{tag[1] if tag else '?'}t-", tag is not None
+
+
 def problems(wheel: Path, libc: set[str]) -> Iterator[str]:
-    if "-cp310-abi3-" not in wheel.name:
-        yield "the tag is not cp310-abi3"
+    suffix, is_known = extension_of(wheel)
+    if not is_known:
+        yield "the tag is neither cp310-abi3 nor that of a free-threaded interpreter"
     if wheel.stat().st_size > BYTES_MAX:
         yield f"has {wheel.stat().st_size} bytes, more than {BYTES_MAX}"
     with zipfile.ZipFile(wheel) as archive, tempfile.TemporaryDirectory() as scratch:
         names = set(archive.namelist())
         info = "-".join(wheel.name.split("-")[:2]) + ".dist-info"
         licenses = {f"{info}/licenses/{name}" for name in LICENSES}
+        begin = f"shoal/_native{suffix}"
+        extensions = [name for name in names if name.startswith(begin)]
+        if len(extensions) != 1:
+            yield f"has {len(extensions)} extensions"
         for name in sorted((FILES | licenses) - names):
             yield f"{name} is missing"
         about = archive.read(f"{info}/METADATA").decode()
@@ -76,8 +90,8 @@ def problems(wheel: Path, libc: set[str]) -> Iterator[str]:
         for name in sorted(names):
             if not name.startswith(("shoal/", "shoal-")):
                 yield f"{name} does not belong there"
-        if EXTENSION in names:
-            yield from problems_of_extension(archive.extract(EXTENSION, scratch), libc)
+        for name in extensions:
+            yield from problems_of_extension(archive.extract(name, scratch), libc)
 
 
 def main() -> int:

@@ -5,8 +5,9 @@
 # `build`: a wheel is built from the source archive, repaired, and installed where no compiler
 # is in reach.  `tests`: it is tested there.  Neither: both.  `wheels`: instead, build one from the tree, as users do but not
 # optimised, and compare what is in both; build one without a network; try the repaired one
-# with each interpreter that is at hand.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and
-# SHOAL_CERTIFICATES the programs for the tests of faults and of TLS.
+# with each interpreter that is at hand; build and try one for each of those that are
+# free-threaded.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and SHOAL_CERTIFICATES the
+# programs for the tests of faults and of TLS.
 set -euo pipefail
 
 part=${2:-all}
@@ -228,6 +229,9 @@ try_wheels() {
     [ -d "$folder/repaired" ] || check_wheel
     TOOLS=$tools/bin "$here/tools/interpreters.sh" "$(only "$folder"/repaired/*.whl)" \
         "$folder/interpreters"
+    step "free-threaded interpreters"
+    TOOLS=$tools/bin "$here/tools/free_threaded.sh" "$(only "$folder"/archive/*.tar.gz)" \
+        "$folder/free_threaded"
     echo "wheels ok"
 }
 

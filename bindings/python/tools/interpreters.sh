@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # interpreters.sh <wheel> <folder> [python ...]: does the wheel work with these interpreters?
 #
-# Without a list, with each CPython from 3.10 on that is at hand: python3.N of PATH, and those
-# of pyenv.  Each has the wheel and what it needs in a folder of its own under <folder>, and runs
-# the smoke test and the core tests there, without a compiler in reach.  TOOLS names a folder
-# with a pip that knows --python.
+# Without a list, with each CPython from 3.10 on that is at hand and has a GIL: python3.N of
+# PATH, and those of pyenv.  Each has the wheel and what it needs in a folder of its own under
+# <folder>, and runs the smoke test and the core tests there, without a compiler in reach.
+# TOOLS names a folder with a pip that knows --python.
 set -euo pipefail
 
 if [ $# -lt 2 ]; then
@@ -32,7 +32,7 @@ if is_ours and sys.version_info >= (3, 10):
 find_interpreters() {
     local seen=" " root python version path
     root=$(pyenv root 2>/dev/null) || root=/nonexistent
-    for python in python3.1{0,1,2,3,4} "$root"/versions/3.1*/bin/python; do
+    for python in python3.1{0,1,2,3,4,5} "$root"/versions/3.1*/bin/python; do
         read -r version path < <(look_at "$python") || continue
         if [[ $seen != *" $version "* ]]; then
             seen+="$version "

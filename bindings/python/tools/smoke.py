@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
 """smoke.py <url> [--no-tls]: does the installed package work at all?
 
-Without --no-tls also: is TLS in it, and is there an OpenSSL?
+Without --no-tls also: is TLS in it, and is there an OpenSSL?  An interpreter that is
+free-threaded must go on without the GIL.
 """
 
 import asyncio
 import shutil
 import sys
+import sysconfig
 
 import shoal
 import shoal.aio
+from shoal import _interpreter
 
 
 async def ask_asyncio(url: str) -> object:
@@ -31,6 +34,8 @@ def main() -> None:
         sys.exit(f"smoke: SET {shoal.__version__!r}, but GET {reply!r}")
     if has_tls:
         shoal.Client("rediss://127.0.0.1")  # TLSError: without TLS, or no OpenSSL
+    if sysconfig.get_config_var("Py_GIL_DISABLED") and _interpreter.HAS_GIL:
+        sys.exit("smoke: the package has turned the GIL on")
     print(f"smoke ok: shoal {shoal.__version__}, Python {sys.version.split()[0]}")
 
 
