@@ -3,11 +3,11 @@
 # all is made in the folder.
 #
 # `build`: a wheel is built from the source archive, repaired, and installed where no compiler
-# is in reach.  `tests`: it is tested there.  Neither: both.  `wheels`: instead, build one from the tree, as users do but not
-# optimised, and compare what is in both; build one without a network; try the repaired one
-# with each interpreter that is at hand; build and try one for each of those that are
-# free-threaded.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and SHOAL_CERTIFICATES the
-# programs for the tests of faults and of TLS.
+# is in reach.  `tests`: it is tested there.  Neither: both.  `wheels`: instead, build one from
+# the tree, as users do but not optimised, and compare what is in both; build one without a
+# network; try the repaired one with each interpreter that is at hand; build and try one for
+# each of those that are free-threaded.  PYTHON names the interpreter, SHOAL_FAULT_PROXY and
+# SHOAL_CERTIFICATES the programs for the tests of faults and of TLS.
 set -euo pipefail
 
 part=${2:-all}
