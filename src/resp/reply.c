@@ -260,27 +260,11 @@ static bool is_aggregate(const shoal_reply_t *reply)
     return false;
 }
 
-static bool has_text(const shoal_reply_t *reply)
-{
-    switch ((shoal_reply_type_t)reply->type) {
-    case SHOAL_REPLY_STATUS:
-    case SHOAL_REPLY_ERROR:
-    case SHOAL_REPLY_STRING:
-    case SHOAL_REPLY_DOUBLE:
-    case SHOAL_REPLY_BIGNUM:
-    case SHOAL_REPLY_VERBATIM:
-        return true;
-    case SHOAL_REPLY_NIL:
-    case SHOAL_REPLY_INTEGER:
-    case SHOAL_REPLY_ARRAY:
-    case SHOAL_REPLY_BOOL:
-    case SHOAL_REPLY_MAP:
-    case SHOAL_REPLY_SET:
-    case SHOAL_REPLY_PUSH:
-        return false;
-    }
-    return false;
-}
+/* The types whose value is text, a bit for each. */
+#define TEXTS                                                                          \
+    (1U << SHOAL_REPLY_STATUS | 1U << SHOAL_REPLY_ERROR | 1U << SHOAL_REPLY_STRING |   \
+     1U << SHOAL_REPLY_DOUBLE | 1U << SHOAL_REPLY_BIGNUM | 1U << SHOAL_REPLY_VERBATIM)
+#define HAS_TEXT(reply) (TEXTS >> (reply)->type & 1)
 
 /* What a NULL reply is taken for. */
 static const shoal_reply_t nil;
@@ -290,14 +274,15 @@ static const shoal_reply_t *or_nil(const shoal_reply_t *reply)
     return reply ? reply : &nil;
 }
 
-shoal_reply_type_t shoal_reply_type(const shoal_reply_t *reply)
+/* `inline`: sinks call these two for each value of a reply. */
+inline shoal_reply_type_t shoal_reply_type(const shoal_reply_t *reply)
 {
-    return (shoal_reply_type_t)or_nil(reply)->type;
+    return reply ? (shoal_reply_type_t)reply->type : SHOAL_REPLY_NIL;
 }
 
-const char *shoal_reply_string(const shoal_reply_t *reply, size_t *ret_bytes)
+inline const char *shoal_reply_string(const shoal_reply_t *reply, size_t *ret_bytes)
 {
-    bool is_text = has_text(or_nil(reply));
+    bool is_text = reply && HAS_TEXT(reply);
 
     if (ret_bytes)
         *ret_bytes = is_text ? reply->as.text.bytes : 0;
@@ -350,7 +335,7 @@ const shoal_reply_t *shoal_reply_retain(const shoal_reply_t *reply)
         return reply;
     }
 
-    size_t text_bytes = has_text(reply) ? reply->as.text.bytes + 1 : 0;
+    size_t text_bytes = HAS_TEXT(reply) ? reply->as.text.bytes + 1 : 0;
     shoal__arena_t *arena =
         arena_new_sized(aligned(sizeof *reply) + aligned(text_bytes));
     /* The arena's one reference is the caller's from here on. */
@@ -375,14 +360,14 @@ static bool own_contents(shoal_reply_t *node, shoal__arena_t *arena,
                          copied_children_t **last)
 {
     node->arena = arena;
-    if (has_text(node) && node->as.text.bytes > 0) {
+    if (HAS_TEXT(node) && node->as.text.bytes > 0) {
         size_t bytes = node->as.text.bytes;
         char *text = shoal__arena_alloc(arena, bytes + 1);
         if (!text)
             return false;
         text[bytes] = '\0';
         node->as.text.data = memcpy(text, node->as.text.data, bytes);
-    } else if (has_text(node)) {
+    } else if (HAS_TEXT(node)) {
         node->as.text.data = "";
     } else if (shoal_reply_count(node) > 0) {
         size_t count = node->as.children.count;

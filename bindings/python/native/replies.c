@@ -93,10 +93,7 @@ static void write_big_number(shoalpy_writer_t *writer, const shoal_reply_t *leaf
         return;
     }
     if (bytes <= DIGITS_MAX) {
-        char text[DIGITS_MAX + 1] = {0};
-        for (size_t i = 0; i < bytes; i++)
-            text[i] = data[i];
-        shoalpy_stream_integer(writer->stream, strtoll(text, NULL, 10));
+        shoalpy_stream_integer(writer->stream, strtoll(data, NULL, 10));
         return;
     }
     shoalpy_stream_bytearray(writer->stream, data, bytes);
@@ -142,7 +139,7 @@ static void write_other(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
     count_child(writer);
 }
 
-void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
+static inline void write_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
 {
     size_t bytes;
     const char *data;
@@ -155,6 +152,11 @@ void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
     data = shoal_reply_string(leaf, &bytes); /* nearly always */
     shoalpy_stream_short_bytes(writer->stream, data, bytes);
     count_child(writer);
+}
+
+void shoalpy_writer_leaf(shoalpy_writer_t *writer, const shoal_reply_t *leaf)
+{
+    write_leaf(writer, leaf);
 }
 
 /* ---- values with children ---- */
@@ -247,7 +249,7 @@ static shoalpy_writer_t *begun(void *data)
 
 static void on_leaf(const shoal_reply_t *leaf, void *data)
 {
-    shoalpy_writer_leaf(begun(data), leaf);
+    write_leaf(begun(data), leaf);
 }
 
 static void on_begin(shoal_reply_type_t type, size_t count, void *data)
