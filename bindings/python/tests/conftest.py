@@ -145,6 +145,12 @@ def connect(mode: str, server: Server) -> Iterator[Connect]:
     yield from _factory(mode, server.url)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """A larger test takes longer before it counts as one that hangs."""
+    if SCALE > 1 and config.getoption("--timeout", None) is None:
+        config.option.timeout = SCALE * float(config.getini("timeout"))
+
+
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:

@@ -19,7 +19,7 @@ import pytest
 import shoal
 import shoal.aio
 from support.faces import LOOPS, new_loop
-from support.scale import SCALE, scaled
+from support.scale import scaled
 from support.server import Server
 from support.threads import run_together
 from support.wire import PATIENCE_S
@@ -132,7 +132,6 @@ def close_under_threads(url: str, chance: random.Random) -> None:
     run_together([close, *(worker(CALLS[i % len(CALLS)]) for i in range(WORKERS))])
 
 
-@pytest.mark.timeout(300 * SCALE)
 def test_threads(server: Server) -> None:
     chance = random.Random(12)
     leftovers = Leftovers()
@@ -171,7 +170,6 @@ def close_under_a_blocked_one(url: str) -> list[BaseException]:
     return told
 
 
-@pytest.mark.timeout(300 * SCALE)
 def test_threads_behind_a_command_that_blocks(server: Server) -> None:
     """They wait for nothing but the close: the server never answers BLPOP."""
     for _ in range(ROUNDS):
@@ -265,7 +263,6 @@ WAYS = [
 ]
 
 
-@pytest.mark.timeout(300 * SCALE)
 @pytest.mark.parametrize(("driver", "closer"), WAYS)
 @pytest.mark.parametrize("name", LOOPS)
 def test_event_loops(server: Server, name: str, driver: str, closer: str) -> None:

@@ -61,6 +61,9 @@ def ended(child: subprocess.Popen[str]) -> Ended:
     except subprocess.TimeoutExpired:
         child.kill()
         output, errors = child.communicate()
+    except BaseException:  # the test is given up
+        child.kill()
+        raise
     return Ended(child.returncode, output, errors)
 
 
