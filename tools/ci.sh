@@ -205,7 +205,10 @@ fail() {
 start_beside() {
     # Both would fetch this.
     tools/fetch_hiredis.sh "${SHOAL_DEPS_CACHE:-build/_deps}/include/hiredis" || exit 1
-    setsid nice -n 19 "$@" >"$logs/beside.log" 2>&1 &
+    # Where sessions share the processors as such, nice counts within one of them alone.
+    setsid nice -n 19 bash -c \
+        '[ ! -w /proc/self/autogroup ] || echo 19 >/proc/self/autogroup; exec "$@"' bash "$@" \
+        >"$logs/beside.log" 2>&1 &
     beside=$!
     trap 'kill -- -"$beside" 2>/dev/null' EXIT
 }
