@@ -74,7 +74,8 @@ run_tsan() {
     local run=(tools/ci.sh) units
     units=$(threaded_units) && [ -n "$units" ] || return 1
     configure tsan -DCMAKE_C_COMPILER=clang -DSHOAL_SANITIZE=thread \
-        -DCMAKE_C_FLAGS_DEBUG=-g1 -DSHOAL_BUILD_BENCH=OFF &&
+        -DCMAKE_C_FLAGS_DEBUG=-g1 -DCMAKE_C_FLAGS=-O1 -DSHOAL_TEST_FLAGS=-O0 \
+        -DSHOAL_BUILD_BENCH=OFF &&
         compile tsan --target fault_tests integration_tests examples \
             $(sed 's!/!_!g; s!^!test_!' <<<"$units") ||
         return 1
