@@ -132,7 +132,7 @@ def test_the_end_of_the_client_ends_it(connect: Connect) -> None:
 @pytest.mark.parametrize("mode", ["sync", "asyncio-borrowed"])
 def test_one_that_reads_too_slowly(connect: Connect, server: Server) -> None:
     """16 MiB of lines are kept; the reader hears that there were more."""
-    face = connect()
+    face = connect(timeout=PATIENCE_S, stall_timeout=PATIENCE_S)
     value = "x" * 1_000_000  # which a server is slow to write
     with face.monitor() as monitor:
         for i in range(18):
