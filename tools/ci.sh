@@ -7,7 +7,8 @@
 #          the analysis of the sources beside them, of the lowest priority
 #
 # Logs are in build/ci/<stage>.log; the first stage that fails ends the run, and what its
-# failing tests said is at the end of the output.
+# failing tests said is at the end of the output.  The column `cpu` is what ended during a
+# stage, with what ran beside it.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -154,7 +155,7 @@ describe() {
 runners='^[0-9]+% tests passed|^Total Test time|^The following tests FAILED|^[[:space:]]+[0-9]+ - '
 runners+='|^[0-9]+ (passed|failed).* in [0-9.]+s|^conformance: '
 runners+='|^[0-9]+ mutants|killed by|^[0-9]+ targets|^fuzz: |^[a-z-]+ +0 findings|^all '
-runners+='|^wheels ok'
+runners+='|^wheels ok|^no free-threaded|^[0-9]+ (free-threaded )?interpreters ok'
 
 print_summary() {
     printf '\n'
@@ -204,14 +205,14 @@ fail() {
 # start_beside <command ...>: of the lowest priority, beside the stages that follow.  Tests wait
 # for servers and deadlines half of the time, and what only computes has the processors then.
 start_beside() {
-    # Both would fetch this.
-    tools/fetch_hiredis.sh "${SHOAL_DEPS_CACHE:-build/_deps}/include/hiredis" || exit 1
     # Where sessions share the processors as such, nice counts within one of them alone.
-    setsid nice -n 19 bash -c \
-        '[ ! -w /proc/self/autogroup ] || echo 19 >/proc/self/autogroup; exec "$@"' bash "$@" \
-        >"$logs/beside.log" 2>&1 &
+    # When this script is killed, its group ends too.
+    setsid nice -n 19 setpriv --pdeathsig TERM bash -c '
+        trap "trap - TERM; kill 0" TERM
+        [ ! -w /proc/self/autogroup ] || echo 19 >/proc/self/autogroup
+        "$@" & wait $!' bash "$@" >"$logs/beside.log" 2>&1 &
     beside=$!
-    trap 'kill -- -"$beside" 2>/dev/null' EXIT
+    trap 'kill -- -"$beside" 2>/dev/null; wait' EXIT
 }
 
 finish_beside() {
@@ -248,6 +249,9 @@ deep) start_beside tools/ci.sh analysis ;;
 esac
 for stage in "${stages[@]}"; do
     run_stage "$stage"
+    if [ "${1:-}" = deep ] && [ -n "$beside" ] && [ -z "$(jobs -rp)" ]; then
+        finish_analysis
+    fi
 done
 [ -z "$beside" ] || finish_analysis
 print_summary

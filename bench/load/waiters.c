@@ -25,7 +25,8 @@ static void on_result(shoal_client_t *client, const shoal_result_t *result, void
     const shoal_reply_t *reply = shoal_result_reply(result);
 
     /* In the end the clients are closed, and may be before the pusher's last elements come. */
-    if (reply ? shoal_reply_type(reply) == SHOAL_REPLY_ERROR : phase != RUN_STOPPING)
+    if (reply ? shoal_reply_type(reply) == SHOAL_REPLY_ERROR
+              : phase != RUN_STOPPING || shoal_result_status(result) != SHOAL_ECLOSED)
         shoal_load_check_slowly(run, NULL, result, reply);
     if (waiters->is_measured && pushed_ns != 0) {
         if (phase == RUN_MEASURING)

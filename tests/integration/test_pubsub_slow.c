@@ -18,7 +18,7 @@
 #define BYTES_MAX 2097152 /* of it */
 #define PAYLOAD_BYTES 1000u
 #define UNDER_WAY_MAX 500u /* messages without a reply */
-/* ... and messages that the quick one has not had: a server ends a subscriber that is 32 MB
+/* Messages that the quick subscriber has not had: a server ends a subscriber that is 32 MB
  * behind. */
 #define BEHIND_MAX 10000u
 #define RSS_GROWTH_MAX ((size_t)24 * 1024 * 1024)

@@ -199,7 +199,7 @@ uint64_t matrix_count(const matrix_t *m);
 
 /* Let the client work for a moment / for so long. */
 void matrix_idle(matrix_t *m);
-/* ... until the next look at what is awaited since then. */
+/* Let the client work until a test that has waited since `since_us` looks again. */
 void matrix_look(matrix_t *m, uint64_t since_us);
 void matrix_pause(matrix_t *m, uint64_t pause_us);
 /* Wait for one command / until everything submitted is done. */

@@ -4,6 +4,7 @@
 import asyncio
 import gc
 import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -49,6 +50,35 @@ def test_a_blocking_client_in_a_coroutine(server: Server, ended: None) -> None:
             return client.execute("PING")
 
     assert asyncio.run(main()) == b"PONG"
+
+
+def test_a_second_close_spares_the_next_client(server: Server) -> None:
+    """C's part of a closed desk soon serves another one."""
+    asked = threading.Semaphore(0)
+
+    def ask() -> tuple[None, str, float]:
+        asked.release()
+        return None, "any", 0.001  # then it is asked again
+
+    def desk_of(client: Any) -> Any:
+        return client._core._desk
+
+    with shoal.Client(server.url, credentials=ask) as client:
+        assert client.execute("PING") == b"PONG"
+        desk = desk_of(client)
+    deadline = time.monotonic() + PATIENCE_S
+    while desk.native not in _credentials._free:  # its thread has not ended
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    _credentials._free[:] = [desk.native]
+    with shoal.Client(server.url, credentials=ask) as client:
+        assert client.execute("PING") == b"PONG"
+        assert desk_of(client).native == desk.native
+        desk.close()
+        while asked.acquire(blocking=False):
+            pass
+        for _ in range(2):  # the first may have been asked before
+            assert asked.acquire(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("loop", LOOPS)

@@ -100,21 +100,6 @@ def test_clients_that_are_closed_by_all(server: Server) -> None:
         assert repr(client).endswith("closed>")
 
 
-def test_a_provider_outlives_closes_of_others(server: Server) -> None:
-    """What answers for a client that several threads close soon serves another one."""
-    for _ in range(scaled(10)):
-        clients = [
-            shoal.Client(
-                server.url, credentials=lambda: (None, "x"), timeout=PATIENCE_S
-            )
-            for _ in range(2)
-        ]
-        for client in clients:
-            assert client.execute("PING") == b"PONG"
-        run_all(lambda _, client=clients[0]: client.close(), 4)  # type: ignore[misc]
-        clients[1].close()
-
-
 def test_subscriptions_that_others_close(server: Server) -> None:
     """A reader gets what was published, in order, until the end."""
     with shoal.Client(server.url, timeout=PATIENCE_S) as client:

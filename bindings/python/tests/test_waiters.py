@@ -274,9 +274,11 @@ def test_an_interrupt_comes_out_and_the_others_go_on() -> None:
 
     tasks = loop.run_until_complete(begin())
     asyncio.events._set_running_loop(loop)  # CPython 3.14 asks for it at each step
-    with pytest.raises(KeyboardInterrupt):
-        resolve(waiters, [0, 1, 2, 3], set_result, False, True, missed)
-    asyncio.events._set_running_loop(None)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            resolve(waiters, [0, 1, 2, 3], set_result, False, True, missed)
+    finally:
+        asyncio.events._set_running_loop(None)
     assert [task.done() for task in tasks] == [True, True, False, False]
     loop.run_until_complete(asyncio.wait(tasks))
     assert [task.result() for task in tasks[2:]] == [2, 3]

@@ -9,10 +9,10 @@ import asyncio
 import shutil
 import sys
 import sysconfig
+from collections.abc import Callable
 
 import shoal
 import shoal.aio
-from shoal import _interpreter
 
 
 async def ask_asyncio(url: str) -> object:
@@ -34,7 +34,8 @@ def main() -> None:
         sys.exit(f"smoke: SET {shoal.__version__!r}, but GET {reply!r}")
     if has_tls:
         shoal.Client("rediss://127.0.0.1")  # TLSError: without TLS, or no OpenSSL
-    if sysconfig.get_config_var("Py_GIL_DISABLED") and _interpreter.HAS_GIL:
+    has_gil: Callable[[], bool] = getattr(sys, "_is_gil_enabled", lambda: True)
+    if sysconfig.get_config_var("Py_GIL_DISABLED") and has_gil():
         sys.exit("smoke: the package has turned the GIL on")
     print(f"smoke ok: shoal {shoal.__version__}, Python {sys.version.split()[0]}")
 

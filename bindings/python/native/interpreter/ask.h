@@ -11,7 +11,8 @@
  * reference leads back from here, which would keep the tick alive.
  *
  * Threads: attached to the interpreter; any, because a client finds out here whether it is the
- * tick's.  Other threads get no further: the queue is the loop's.
+ * tick's.  What follows is for
+ * the loop's thread alone, as the queue is.
  */
 
 #include <Python.h>

@@ -3,9 +3,9 @@
 #define SHOAL_PYTHON_EXCLUSIVE_H
 
 /*
- * Steps that threads make one after the other on an object.  With a GIL all are; without,
- * the object's own lock sees to it, which the interpreter may open while it waits for
- * another one: nothing between the two may run Python code.
+ * One thread at a time runs the code between BEGIN and END for an object.  With a GIL that is
+ * always so; without one, the interpreter locks the object.  It may release that lock while
+ * the thread waits for another one: so no Python code may run between BEGIN and END.
  */
 
 #include <Python.h>

@@ -153,9 +153,9 @@ class Core:
         self.is_gone = True
 
     def _close_desk(self) -> None:
-        if self._desk is not None:
-            self._desk.close()
-            self._desk = None
+        desk, self._desk = self._desk, None
+        if desk is not None:
+            desk.close()
 
     def refuse(self) -> None:
         """Refuse new commands. Those outstanding go on until the close begins."""

@@ -88,7 +88,8 @@ class LoopHub(Hub):
         self, feed: Feed, wake: Callable[[], None], *, is_confirming: bool = False
     ) -> None:
         """Call `wake` once when the feed has items, or its names are confirmed."""
-        # In this order: who closes the feed in another thread looks for `wake` then.
+        # Append first: a thread that closes the feed marks it closed, and then looks
+        # for `wake`.
         self._awaiting.setdefault(feed.number, []).append(wake)
         try:
             with feed as native:
@@ -144,8 +145,8 @@ class LoopHub(Hub):
     def _wake_all(self) -> None:
         awaiting, self._awaiting = self._awaiting, {}
         if not self.loop.is_closed():
-            for wakes in awaiting.values():
-                for wake in wakes:
+            for wakes in list(awaiting.values()):
+                for wake in list(wakes):
                     self.loop.call_soon_threadsafe(wake)
 
     async def end_here(self) -> None:
