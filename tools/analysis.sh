@@ -64,7 +64,6 @@ run_tidy() {
     configure "$build/clang" -DCMAKE_C_COMPILER=clang &&
         find src bench examples tools -name '*.c' ! -name valkey_link.c -print0 |
         xargs -0 -P "$jobs" -n 4 clang-tidy --quiet -p "$build/clang" \
-            --extra-arg=-Wreserved-identifier \
             --extra-arg={-Xclang,-analyzer-config} \
             --extra-arg={-Xclang,"max-nodes=${SHOAL_ANALYZER_NODES:-75000}"}
 }

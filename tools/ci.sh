@@ -70,7 +70,8 @@ threaded_units() {
 }
 
 # Some kernels place memory where ThreadSanitizer cannot follow; without
-# randomisation they do not.
+# randomisation they do not.  The tests' own code is compiled without optimisation, which
+# takes a third of the time.
 run_tsan() {
     local run=(tools/ci.sh) units
     units=$(threaded_units) && [ -n "$units" ] || return 1

@@ -116,6 +116,29 @@ static void test_strings_of_all_lengths(void **state)
     free(data);
 }
 
+/* With room for them, and without: the way differs, the bytes do not. */
+static void test_short_strings_are_as_all_others(void **state)
+{
+    char data[UINT8_MAX + 2];
+    shoalpy_stream_t expected = {0}, stream = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (char)(i + 1);
+    for (size_t bytes = 0; bytes <= sizeof data; bytes++) {
+        shoalpy_stream_begin(&expected);
+        shoalpy_stream_begin(&stream);
+        for (int i = 0; i < 5; i++) {
+            shoalpy_stream_bytes(&expected, data, bytes);
+            shoalpy_stream_short_bytes(&stream, data, bytes);
+        }
+        assert_int_equal(stream.bytes, expected.bytes);
+        assert_memory_equal(stream.data, expected.data, expected.bytes);
+    }
+    shoalpy_stream_release(&expected);
+    shoalpy_stream_release(&stream);
+}
+
 static void test_without_data_there_is_nothing_to_copy(void **state)
 {
     shoalpy_stream_t stream = {0};
@@ -248,6 +271,7 @@ int main(void)
         cmocka_unit_test(test_integers_where_the_opcode_changes),
         cmocka_unit_test(test_floats),
         cmocka_unit_test(test_strings_of_all_lengths),
+        cmocka_unit_test(test_short_strings_are_as_all_others),
         cmocka_unit_test(test_without_data_there_is_nothing_to_copy),
         cmocka_unit_test(test_without_memory_it_stays_broken),
         cmocka_unit_test(test_all_sequences_of_up_to_three_bytes),

@@ -40,14 +40,15 @@ void shoalpy_stream_bytearray(shoalpy_stream_t *stream, const char *data, size_t
 /* A str; the data must be UTF-8, see shoalpy_is_text(). */
 void shoalpy_stream_text(shoalpy_stream_t *stream, const char *data, size_t bytes);
 
-/* As memcpy() does, at whose call short strings spend most of their time. */
+/* Like memcpy(), without a call for 8 to 16 bytes.  Otherwise it is a call on purpose: what
+ * compilers put in place of memcpy() for short strings is slow. */
 static inline void shoalpy_copy_short(char *to, const char *from, size_t bytes)
 {
     if (bytes < 8 || bytes > 16) {
         memmove(to, from, bytes);
         return;
     }
-    memcpy(to, from, 8); /* the two pieces may overlap */
+    memcpy(to, from, 8); /* both pieces may have the bytes in the middle */
     memcpy(to + bytes - 8, from + bytes - 8, 8);
 }
 

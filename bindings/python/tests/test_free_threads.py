@@ -7,6 +7,7 @@ import contextlib
 import random
 import sys
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import shoal
 import shoal.aio
 from shoal._replies import HAS_CONSTRUCTORS
 from shoal.aio._waiters import waiter_maker
+from shoal.aio.subscription import LoopHub
 from support.children import run_child
 from support.interpreter import IS_FREE
 from support.scale import scaled
@@ -98,6 +100,22 @@ def test_clients_that_are_closed_by_all(server: Server) -> None:
 
         run_all(work, THREADS)
         assert repr(client).endswith("closed>")
+
+
+def test_readers_that_another_thread_takes_away() -> None:
+    """The end of a hub wakes all readers, also if a feed is closed meanwhile."""
+    feeds: dict[int, list[str]] = {1: ["a", "b"], 2: ["c"]}
+    woken: list[str] = []
+
+    def call_soon(wake: str) -> None:
+        woken.append(wake)
+        feeds.pop(2, None)  # what the other thread does
+        feeds[1].clear()
+
+    loop = SimpleNamespace(is_closed=lambda: False, call_soon_threadsafe=call_soon)
+    hub: Any = SimpleNamespace(loop=loop, _awaiting=feeds)
+    LoopHub._wake_all(hub)
+    assert woken == ["a", "b", "c"]
 
 
 def test_subscriptions_that_others_close(server: Server) -> None:

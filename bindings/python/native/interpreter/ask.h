@@ -11,8 +11,7 @@
  * reference leads back from here, which would keep the tick alive.
  *
  * Threads: attached to the interpreter; any, because a client finds out here whether it is the
- * tick's.  What follows is for
- * the loop's thread alone, as the queue is.
+ * tick's.  Only the loop's thread goes on from there, because the queue is the loop's.
  */
 
 #include <Python.h>

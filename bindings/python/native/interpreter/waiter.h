@@ -11,8 +11,8 @@
  * read come together, and resolve() (resolve.h) goes on with their tasks itself, one after the
  * other, which saves the loop's work for each.
  *
- * Threads: attached to the interpreter; the loop's.  Another thread that settles
- * it does not damage it; but that thread calls the loop's call_soon(), as it does with one of
+ * Threads: attached to the interpreter; the loop's.  Another thread that settles a waiter does
+ * not damage the waiter.  But that thread calls the loop's call_soon(), as it would for one of
  * asyncio's futures, and a loop that waits does not hear of it.
  */
 

@@ -63,6 +63,7 @@ def ended(child: subprocess.Popen[str]) -> Ended:
         output, errors = child.communicate()
     except BaseException:  # the test is given up
         child.kill()
+        child.wait()
         raise
     return Ended(child.returncode, output, errors)
 
